@@ -1,0 +1,48 @@
+/*
+ * avro: Avro schemas, values and object container files (Apache Avro 1.11 specification).
+ *
+ * Two uses, two forms of a value:
+ *   - metadata records (commit metadata, plans: one small record a file) become JSON values of jansson, driven by the
+ *     writer's schema: a record is an object, a map an object, an array an array, a union its branch's value, bytes and
+ *     fixed a string of one character per byte (U+0000..U+00FF);
+ *   - rows of a table go straight into column builders.
+ */
+#ifndef SL_AVRO_H
+#define SL_AVRO_H
+
+#include "column/column.h"
+#include <jansson.h>
+
+/* ---- table schemas ------------------------------------------------------------------------------------------ */
+
+/* Avro schema JSON of a record <-> struct type. Optional is ["null", T] (either order); other unions, recursive types
+ * and multi-branch unions are SL_E_UNSUPPORTED with the field's path. Logical types as spec/parquet.md 8. */
+SL_MUST_USE sl_status sl_avro_schema_parse(const char *json, size_t len, const sl_type **out);
+/* As Spark's Avro converter names things: nested records <namespace>.<field>, decimals on fixed named `fixed` below the
+ * field's namespace; nullable fields ["null", T] with default null. `name`/`space` name the top record. The result
+ * (compact JSON) is the caller's. Types that Avro lacks: int8/int16 -> int, uint8/16 -> int, uint32 -> long,
+ * uint64 -> decimal(20,0); the table layer maps those before. */
+SL_MUST_USE sl_status sl_avro_schema_text(const sl_type *schema, const char *name, const char *space, char **out);
+
+/* Rows of Avro binary: appends one record written with `schema` at data[*pos] to the builders; moves *pos. */
+SL_MUST_USE sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *data, size_t len, size_t *pos, sl_batch_builder *out);
+
+/* ---- metadata records --------------------------------------------------------------------------------------- */
+
+/* An object container file (codecs null, deflate, snappy, zstandard) of any schema: *records is a JSON array of all its
+ * records, *schema the writer's schema (may be NULL). Both are new references of the caller. */
+SL_MUST_USE sl_status sl_avro_container_read(const void *data, size_t len, json_t **records, json_t **schema);
+/* One record in one block, codec null, metadata only avro.schema. A member missing from `record` takes the field's
+ * default, or null when the type allows it; a value that does not fit is SL_E_INTERNAL. */
+SL_MUST_USE sl_status sl_avro_container_write(const json_t *schema, const json_t *record, sl_buf *out);
+/* Single values, for the metadata table and for tests. */
+SL_MUST_USE sl_status sl_avro_value_decode(const json_t *schema, const void *data, size_t len, json_t **out);
+SL_MUST_USE sl_status sl_avro_value_encode(const json_t *schema, const json_t *value, sl_buf *out);
+
+/* A container file of rows (for `inspect --rows` and Avro input), streamed. Borrows data. */
+SL_MUST_USE sl_status sl_avro_container_scan(const void *data, size_t len, sl_stream **out);
+
+/* The compiled-in writer schemas of spec/avro, by record name ("HoodieCommitMetadata"); borrowed, NULL when unknown. */
+const json_t *sl_avro_hudi_schema(const char *record_name);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * merge: what turns several sorted runs of records into one.
+ *
+ *   loser_tree   which source comes next: the six-state machine of spec/lsm-layout.md 10, a module of its own
+ *   rule         what the records of one key become (commit time, event time; deletes; spec/lsm-layout.md 8)
+ *   sl_merge     the pipeline: cursors -> loser tree -> rule -> batches of survivors, columns gathered run by run
+ *   sl_sorter    unsorted batches -> sorted runs, in memory or spilled, under the budget
+ *
+ * A run is a stream of batches of one schema, sorted by the key column (unsigned UTF-8 bytes). Runs have an age: source 0
+ * is the oldest. Snapshot reads, compactions, copy-on-write upserts and the merge of spilled sort runs differ only in
+ * the runs they feed in and the sink they attach.
+ */
+#ifndef SL_MERGE_H
+#define SL_MERGE_H
+
+#include "column/column.h"
+
+/* ---- loser tree --------------------------------------------------------------------------------------------- */
+
+enum sl_leaf_state { SL_WINNER_WITH_NEW_KEY, SL_WINNER_WITH_SAME_KEY, SL_WINNER_POPPED, SL_LOSER_WITH_NEW_KEY, SL_LOSER_WITH_SAME_KEY, SL_LOSER_POPPED };
+
+/* A record of a source as the tree sees it. `key` must stay valid until the source is advanced past it. */
+struct sl_head {
+    const uint8_t *key; /* NULL: exhausted, compares as +infinity */
+    uint32_t len;
+    uint64_t prefix; /* key_prefix(key, len) */
+};
+/* Loads the next head of `source` after its current one. */
+typedef sl_status (*sl_tree_advance)(void *context, size_t source, struct sl_head *head);
+/* Whether the record after the current one of `source` has the same key as the current one (in-run duplicates). */
+typedef sl_status (*sl_tree_repeats)(void *context, size_t source, bool *repeats);
+
+typedef struct sl_loser_tree sl_loser_tree;
+SL_MUST_USE sl_status sl_loser_tree_new(size_t sources, sl_tree_advance advance, sl_tree_repeats repeats, void *context, sl_loser_tree **out); /* builds: advances every source once */
+/* Source of the next record of the open group, or -1 when the group is complete (or all is done). */
+int64_t sl_loser_tree_peek(const sl_loser_tree *tree);
+SL_MUST_USE sl_status sl_loser_tree_pop(sl_loser_tree *tree);      /* hands out what peek named */
+SL_MUST_USE sl_status sl_loser_tree_next_key(sl_loser_tree *tree); /* opens the next group; peek is -1 after it only at the end */
+const struct sl_head *sl_loser_tree_head(const sl_loser_tree *tree, size_t source);
+/* The smallest head among all other sources than the champion (the runner-up), for galloping; key NULL when alone.
+ * Valid when a group was just opened (champion W_NEW). */
+void sl_loser_tree_runner_up(const sl_loser_tree *tree, struct sl_head *out);
+/* After the caller consumed rows of the champion on its own (a gallop): the champion's head is loaded anew and replayed. */
+SL_MUST_USE sl_status sl_loser_tree_replay(sl_loser_tree *tree);
+uint64_t sl_loser_tree_comparisons(const sl_loser_tree *tree);
+void sl_loser_tree_free(sl_loser_tree *tree);
+
+/* ---- runs and rules ----------------------------------------------------------------------------------------- */
+
+enum sl_merge_mode { SL_COMMIT_TIME, SL_EVENT_TIME };
+
+/* One sorted input. The merge owns the stream. */
+struct sl_run {
+    sl_stream *rows;
+    bool is_deletes;       /* every row is a delete: columns are the key and the ordering fields only */
+    bool is_base;          /* the base file: duplicates inside it are handed through unless another source has the key */
+    const char *name;      /* for errors: the file */
+};
+
+enum sl_order_policy {
+    SL_ORDER_STRICT, /* a run that goes backwards is SL_E_CORRUPT with run name and row */
+    SL_ORDER_REPAIR, /* the caller should have sorted it: see sl_merge_options.repair */
+};
+
+enum sl_delete_policy {
+    SL_DROP_DELETES, /* a key whose result is a delete yields nothing: reads, compactions */
+    SL_KEEP_DELETES, /* it yields a delete record: flushes, log compaction (see sl_merged) */
+};
+
+struct sl_merge_options {
+    enum sl_merge_mode mode;
+    const char *key_column;               /* "_hoodie_record_key" */
+    const char *const *ordering;          /* ordering fields; none: as commit time */
+    size_t ordering_count;
+    const char *delete_column;            /* boolean column whose true marks a delete in data rows ("_hoodie_is_deleted"); NULL: none */
+    const char *marker_column, *marker_value; /* custom delete marker (text equality); NULL: none */
+    enum sl_delete_policy deletes;
+    bool classic;                         /* default layout: logs folded among themselves, base joined last (spec 8.1) */
+    bool keep_duplicates;                 /* plain insert: no folding at all, order by (key, source, row) */
+    enum sl_order_policy order;
+    const sl_type *schema;                /* of the result; every data run has exactly it (conform before) */
+    int64_t batch_rows;                   /* rows a batch of the result; 0: 16384 */
+    const sl_runtime *runtime;
+};
+
+struct sl_merge_counts {
+    uint64_t rows_in, rows_out, deletes_in, deletes_out;
+    uint64_t updated;     /* keys of a base row that a newer record replaced */
+    uint64_t inserted;    /* keys without a base row that yield a row */
+    uint64_t deleted;     /* base keys that yield nothing (or a delete) */
+    uint64_t comparisons;
+    uint64_t gallop_rows; /* rows copied as stretches without a comparison each */
+};
+
+/* The merged rows as a stream of options->schema. Takes over the runs' streams (also on failure). `counts` (may be NULL,
+ * borrowed until close) is final once the stream has ended. With SL_KEEP_DELETES use sl_merge_operands instead. */
+SL_MUST_USE sl_status sl_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
+
+/* ---- operands: merging that must keep deletes ---------------------------------------------------------------- */
+
+/* A flush or a log compaction folds without the base record, so its result must behave like its inputs after any older
+ * record (spec/lsm-layout.md 12.1): per key one operand, or two when a commit-time delete is followed by more
+ * (`first` = the commit-time deletes, `second` = what follows them). All four are sorted by key. Batches are delivered
+ * through the callbacks in key order within each kind; a batch is borrowed by the call. */
+struct sl_operand_sink {
+    void *context;
+    sl_status (*rows)(void *context, sl_batch *batch, bool second);    /* data rows of options->schema */
+    sl_status (*deletes)(void *context, sl_batch *batch, bool second); /* delete_schema: key, then nullable ordering fields */
+};
+/* delete_schema gets one reference: _hoodie_record_key required string, then each ordering field nullable (event time). */
+SL_MUST_USE sl_status sl_delete_schema(const struct sl_merge_options *options, const sl_type **out);
+SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
+
+/* ---- sorting and spilling ------------------------------------------------------------------------------------ */
+
+/* Collects rows in arrival order; gives them back as sorted runs, oldest first, ties inside a run in arrival order.
+ * Several sorters (one a file group) share one budget: when it is exhausted the owner asks the largest to spill. */
+typedef struct sl_sorter sl_sorter;
+SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime, sl_sorter **out);
+/* Rows `rows[0..count)` of the batch. Copies. SL_E_MEMORY only when nothing is left to spill. */
+SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+size_t sl_sorter_memory(const sl_sorter *sorter);
+uint64_t sl_sorter_rows(const sl_sorter *sorter);
+/* Sorts what is in memory and writes it as one run to a temporary file (already unlinked: a crash leaves nothing). */
+SL_MUST_USE sl_status sl_sorter_spill(sl_sorter *sorter);
+/* The runs, oldest first; *runs (array) is the caller's, each stream must be closed (or given to a merge). The sorter must
+ * outlive them. When there are more than `fan_in` runs, a prefix is merged first (multi-pass over prefixes, keeping
+ * every record: no folding). */
+SL_MUST_USE sl_status sl_sorter_finish(sl_sorter *sorter, size_t fan_in, struct sl_run **runs, size_t *count);
+void sl_sorter_free(sl_sorter *sorter); /* NULL is fine */
+
+/* A stream that sorts another one externally under the budget: repairs runs in a foreign order. Takes over `rows`. */
+SL_MUST_USE sl_status sl_sort_stream(sl_stream *rows, const char *key_column, const sl_runtime *runtime, sl_stream **out);
+
+#endif

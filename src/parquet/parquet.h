@@ -1,0 +1,117 @@
+/*
+ * parquet: a reader and a writer of Apache Parquet files (spec/parquet.md; the public parquet-format definition).
+ *
+ *     sl_parquet *p;                                         reading
+ *     SL_TRY(sl_parquet_open(file, NULL, &p));               footer, schema, key-values, statistics
+ *     sl_stream *rows;
+ *     SL_TRY(sl_parquet_scan(p, &(struct sl_parquet_scan_options){ .columns = names, .column_count = 2 }, &rows));
+ *     while (!(status = sl_stream_next(rows, &batch)) && batch) ...
+ *
+ *     sl_parquet_writer *w;                                  writing
+ *     SL_TRY(sl_parquet_writer_new(output, schema, &options, &w));
+ *     SL_TRY(sl_parquet_writer_write(w, batch));             as often as you like
+ *     SL_TRY(sl_parquet_writer_key_value(w, "k", "v"));
+ *     SL_TRY(sl_parquet_writer_finish(w, &info));            the output itself is finished by the caller
+ *
+ * Every length and offset of a file is checked before it is used; a bad file gives SL_E_CORRUPT with file, offset and
+ * column, an unknown feature SL_E_UNSUPPORTED with its name.
+ */
+#ifndef SL_PARQUET_H
+#define SL_PARQUET_H
+
+#include "column/column.h"
+#include "storage/storage.h"
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
+
+typedef struct sl_parquet sl_parquet; /* an open file: its footer, decoded once. Thread-safe after open. */
+
+struct sl_parquet_open_options {
+    bool ignore_checksums; /* page checksums are verified where present */
+};
+/* Borrows `file`, which must stay open until sl_parquet_close. options NULL: defaults. */
+SL_MUST_USE sl_status sl_parquet_open(sl_file *file, const struct sl_parquet_open_options *options, sl_parquet **out);
+void sl_parquet_close(sl_parquet *p);
+
+const sl_type *sl_parquet_schema(const sl_parquet *p); /* top-level columns, in file order; borrowed */
+int64_t sl_parquet_rows(const sl_parquet *p);
+size_t sl_parquet_row_groups(const sl_parquet *p);
+int64_t sl_parquet_row_group_rows(const sl_parquet *p, size_t group);
+const char *sl_parquet_key_value(const sl_parquet *p, const char *key); /* NULL when absent; borrowed */
+size_t sl_parquet_key_values(const sl_parquet *p);
+void sl_parquet_key_value_at(const sl_parquet *p, size_t index, const char **key, const char **value);
+const char *sl_parquet_created_by(const sl_parquet *p); /* "" when absent */
+
+/* Bounds of a flat column in a row group, as one-row arrays of the column's type. Only bounds that may be trusted
+ * (spec/parquet.md 5) are given: has_bounds false means unknown, never "all null". */
+struct sl_parquet_bounds {
+    bool has_bounds, has_null_count;
+    int64_t null_count;
+    sl_array *min, *max; /* owned by the caller when has_bounds; lower and upper bounds, not always exact */
+};
+SL_MUST_USE sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_bounds *out);
+void sl_parquet_bounds_free(struct sl_parquet_bounds *bounds);
+
+/* Facts of a column chunk for `inspect` and for reports. */
+struct sl_parquet_chunk_info {
+    const char *path;      /* dotted leaf path */
+    const char *physical_type, *codec;
+    const char *encodings; /* "RLE_DICTIONARY,PLAIN,RLE" */
+    int64_t values, compressed_bytes, uncompressed_bytes;
+    bool has_page_index, has_bloom_filter, has_dictionary;
+};
+size_t sl_parquet_leaves(const sl_parquet *p);
+SL_MUST_USE sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf, struct sl_parquet_chunk_info *out);
+
+struct sl_row_range {
+    int64_t first, count; /* rows of the file */
+};
+struct sl_parquet_scan_options {
+    const char *const *columns; /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
+    size_t column_count;
+    const struct sl_row_range *ranges; /* ascending, disjoint; NULL: all rows. Pages outside are not decoded where a page index allows. */
+    size_t range_count;
+    int64_t batch_rows;      /* at most so many rows a batch; 0: 16384. Batches also end at row groups. */
+    size_t batch_bytes;      /* soft bound on a batch's memory; 0: 64 MiB */
+    bool keep_dictionary;    /* string and binary columns may come with a dictionary */
+    sl_pool *pool;           /* decode columns in parallel; NULL: inline */
+    atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
+};
+SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options, sl_stream **out);
+
+/* ---- writing ------------------------------------------------------------------------------------------------ */
+
+enum sl_parquet_codec { SL_CODEC_NONE, SL_CODEC_SNAPPY, SL_CODEC_GZIP, SL_CODEC_ZSTD, SL_CODEC_LZ4_RAW };
+SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out); /* uncompressed, snappy, gzip, zstd, lz4_raw */
+
+struct sl_parquet_write_options {
+    enum sl_parquet_codec codec;
+    int level;                   /* 0: the codec's default (zstd: 1) */
+    size_t page_bytes;           /* 0: 1 MiB, uncompressed */
+    int64_t page_rows;           /* 0: 20,000 */
+    size_t row_group_bytes;      /* 0: 120 MiB, estimated compressed size of buffered rows */
+    int64_t row_group_rows;      /* 0: no limit */
+    bool no_dictionary;
+    bool no_page_index;
+    bool old_lists;              /* two-level lists (`array`), as parquet-java's default; else three-level */
+    const char *created_by;      /* NULL: "sluice version X (build Y)" */
+    const char *root_name;       /* name of the schema's root; NULL: "schema" */
+    sl_pool *pool;               /* encode columns in parallel; NULL: inline */
+};
+typedef struct sl_parquet_writer sl_parquet_writer; /* one thread at a time */
+/* Borrows `output` until finish or free. options NULL: uncompressed and all defaults. A type that Parquet cannot hold is
+ * refused by name: SL_NULL columns, empty structs. */
+SL_MUST_USE sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema, const struct sl_parquet_write_options *options, sl_parquet_writer **out);
+/* The batch's schema must equal the writer's. Keeps references to small batches; encodes as pages fill. */
+SL_MUST_USE sl_status sl_parquet_writer_write(sl_parquet_writer *w, sl_batch *batch);
+SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value); /* any time before finish; the last value of a key counts */
+uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w); /* written and estimated still to write: for rolling files by size */
+size_t sl_parquet_writer_memory(const sl_parquet_writer *w);
+struct sl_parquet_written {
+    int64_t rows;
+    uint64_t bytes;
+};
+SL_MUST_USE sl_status sl_parquet_writer_finish(sl_parquet_writer *w, struct sl_parquet_written *out); /* frees w, also on failure */
+void sl_parquet_writer_free(sl_parquet_writer *w); /* gives up; NULL is fine */
+
+#endif

@@ -245,9 +245,10 @@ struct ArrowSchema;
 struct ArrowArray;
 /* The type tree of an Arrow schema (top level: struct). Unsupported formats (union, run-end, views ...) by name. */
 SL_MUST_USE sl_status sl_arrow_import_schema(const struct ArrowSchema *schema, const sl_type **out);
-/* Consumes the array (its release is called, at the latest when the batch is gone, also on failure). Shares buffers
- * where there is no offset; checks offsets and that strings are UTF-8. */
-SL_MUST_USE sl_status sl_arrow_import_batch(struct ArrowArray *array, const sl_type *schema, sl_batch **out);
+/* Consumes the array (its release is called, at the latest when the batch is gone, also on failure). `arrow_schema` says
+ * how the array is laid out (large offsets, dictionaries, date64 ... are converted); `schema` is its import and becomes
+ * the batch's. Shares buffers where the layouts agree; checks offsets and that strings are UTF-8. */
+SL_MUST_USE sl_status sl_arrow_import_batch(struct ArrowArray *array, const struct ArrowSchema *arrow_schema, const sl_type *schema, sl_batch **out);
 SL_MUST_USE sl_status sl_arrow_export_schema(const sl_type *schema, struct ArrowSchema *out);
 SL_MUST_USE sl_status sl_arrow_export_batch(sl_batch *batch, struct ArrowArray *out); /* holds a reference until released */
 
@@ -262,5 +263,41 @@ struct sl_stream {
 };
 SL_INLINE sl_status sl_stream_next(sl_stream *s, sl_batch **out) { return s->next(s, out); }
 SL_INLINE void sl_stream_close(sl_stream *s) { if (s) s->close(s); }
+
+/* ---- JSON values -------------------------------------------------------------------------------------------- */
+
+/* The engine of the JSON-lines reader: strict JSON (RFC 8259) straight into builders, no tree in between. Objects fill
+ * structs and maps (a map may also be an array of [key, value] pairs); missing members are null, unknown ones are
+ * skipped; a member given twice, a lone surrogate, invalid UTF-8 and more than 64 levels are SL_E_INPUT. Decimals come
+ * from a number or a string and never pass through a double; dates, times and timestamps from a string (the forms of
+ * sl_builder_text) or an integer in the type's unit; binary from base64 (or "hex:..."); floats also from "NaN",
+ * "Infinity", "-Infinity". Errors name the byte of the text. */
+
+/* One value of the builder's type from text[*pos ..); *pos moves behind it. */
+SL_MUST_USE sl_status sl_builder_json(sl_builder *b, const char *json, size_t len, size_t *pos);
+/* One row from one object; nothing but white space may follow. The caller adds the line's number. */
+SL_MUST_USE sl_status sl_batch_builder_json_line(sl_batch_builder *b, const char *line, size_t len);
+
+/* The schema of JSON lines that have none: give every line, then finish. Integers are long (double beyond its range or
+ * mixed with fractions), objects structs, arrays lists, all fields nullable in the order of their first appearance;
+ * what was only ever null is a string. Kinds that do not mix are SL_E_INPUT naming line and member. */
+typedef struct sl_json_infer sl_json_infer;
+SL_MUST_USE sl_status sl_json_infer_new(sl_json_infer **out);
+SL_MUST_USE sl_status sl_json_infer_line(sl_json_infer *infer, const char *line, size_t len); /* blank lines count, no more */
+SL_MUST_USE sl_status sl_json_infer_finish(sl_json_infer *infer, const sl_type **out);
+void sl_json_infer_free(sl_json_infer *infer); /* NULL is fine */
+
+/* The type of a CSV column from its cells: boolean, long, double, date, timestamp (micros, UTC) or string. Empty cells
+ * are null and say nothing. Digits with leading zeros and integers beyond long stay strings, so no digit is lost.
+ * Zero-initialised has seen nothing; it owns nothing. */
+typedef struct sl_text_infer {
+    unsigned excluded; /* types that some cell ruled out */
+    bool any;          /* a cell was not empty */
+} sl_text_infer;
+void sl_text_infer_cell(sl_text_infer *infer, const char *text, size_t len);
+SL_MUST_USE sl_status sl_text_infer_type(const sl_text_infer *infer, const sl_type **out);
+
+/* One row as a JSON object (any style but plain; canonical: keys sorted). The caller projects the columns it wants. */
+SL_MUST_USE sl_status sl_row_text(const sl_batch *batch, int64_t row, enum sl_text_style style, sl_buf *out);
 
 #endif

@@ -77,6 +77,12 @@ bool sl_storage_exists(sl_storage *storage, const char *path);
 /* "a" + "b" -> "a/b"; an empty part adds no slash. The result is the caller's. */
 SL_MUST_USE sl_status sl_path_join(const char *a, const char *b, char **out);
 
+/* An exclusive advisory lock on the file at `path` (made when missing, never removed). Waits up to wait_ms, then SL_E_BUSY.
+ * The system releases it when the process dies, so a crash leaves no stale lock. Excludes threads as well as processes. */
+typedef struct sl_storage_lock_handle sl_storage_lock_handle;
+SL_MUST_USE sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms, sl_storage_lock_handle **out);
+void sl_storage_unlock(sl_storage_lock_handle *lock); /* NULL is fine */
+
 /* ---- faults, for tests -------------------------------------------------------------------------------------- */
 
 enum sl_fault_kind {

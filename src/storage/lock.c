@@ -1,0 +1,69 @@
+/*
+ * Advisory locks. flock(2) belongs to the open file, not to the process, so it excludes two handles of one process too,
+ * and the kernel drops it with the process: no stale lock to argue about.
+ */
+#include "storage/storage.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+struct sl_storage_lock_handle {
+    int fd;
+};
+
+#define POLL_MS 20
+
+static sl_status open_lock_file(sl_storage *storage, const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == ENOENT) {
+        char *folder = sl_strdup(path);
+        if (!folder)
+            return sl_nomem();
+        char *slash = strrchr(folder, '/');
+        if (slash)
+            *slash = 0;
+        sl_status status = slash ? sl_storage_make_dir(storage, folder) : SL_OK;
+        sl_free(folder);
+        SL_TRY(status);
+        *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    }
+    return *fd < 0 ? sl_io("lock file %s: %s", path, strerror(errno)) : SL_OK;
+}
+
+sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms, sl_storage_lock_handle **out)
+{
+    sl_storage_lock_handle *lock;
+    SL_NEW(lock);
+    sl_status status = open_lock_file(storage, path, &lock->fd);
+    if (status) {
+        sl_free(lock);
+        return status;
+    }
+    double deadline = sl_monotonic() + (double)wait_ms / 1000.0;
+    while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            status = sl_io("lock file %s: %s", path, strerror(errno));
+        else if (sl_monotonic() >= deadline)
+            status = sl_errorf(SL_E_BUSY, "another process holds the lock %s (waited %" PRId64 " ms)", path, wait_ms);
+        if (status) {
+            close(lock->fd);
+            sl_free(lock);
+            return status;
+        }
+        sl_sleep_ms(POLL_MS);
+    }
+    *out = lock;
+    return SL_OK;
+}
+
+void sl_storage_unlock(sl_storage_lock_handle *lock)
+{
+    if (!lock)
+        return;
+    close(lock->fd);
+    sl_free(lock);
+}

@@ -63,7 +63,7 @@ static sl_status read_unit(struct reader *r, uint32_t *unit)
         return sl_corrupt("properties: \\u needs four hexadecimal digits");
     for (int i = 0; i < 4; i++) {
         uint8_t c = *r->at++;
-        uint32_t digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10u : 16u;
+        uint32_t digit = c >= '0' && c <= '9' ? c - 48u : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10u : 16u;
         if (digit > 15)
             return sl_corrupt("properties: \\u needs four hexadecimal digits");
         value = value << 4 | digit;

@@ -1,0 +1,35 @@
+/* Shared inside src/table only. */
+#ifndef SL_TABLE_INT_H
+#define SL_TABLE_INT_H
+
+#include "table/table.h"
+
+/* Makes the partition's folder and metadata file; does nothing when they are there. */
+SL_MUST_USE sl_status partition_make(const sl_table *table, const char *partition, const char *instant);
+
+/* Reads .hoodie/hoodie.properties (or its backup, as spec/timeline.md 3.3 says) and checks its checksum. */
+SL_MUST_USE sl_status properties_load(sl_storage *storage, const char *table_path, sl_properties *out);
+/* Decimal CRC-32 of "<database>.<table>"; `out` needs 16 bytes. */
+void properties_checksum(const sl_properties *p, char *out);
+/* Sets the members of `table` that derive from its properties. */
+SL_MUST_USE sl_status table_interpret(sl_table *table);
+
+/* Path of a file below .hoodie; the caller frees. */
+SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);
+SL_MUST_USE sl_status timeline_path(const sl_table *table, const char *file, char **out);
+
+/* Marker files of an instant (spec/timeline.md 9.1): relative data file paths, both kinds of marker folder. Missing: empty. */
+SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files, bool *found);
+SL_MUST_USE sl_status marker_create(const sl_table *table, const char *instant, const char *partition, const char *file_name, const char *kind);
+SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant);
+
+/* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the lock. */
+SL_MUST_USE sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char *out);
+
+/* Creates a timeline file exclusively; record NULL: empty. */
+SL_MUST_USE sl_status instant_create(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, const json_t *content, const char *record);
+
+/* Undoes a pending instant whose files are announced by markers. Caller holds the lock. `keep_requested`: a service's plan stays. */
+SL_MUST_USE sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested, size_t *files_deleted);
+
+#endif

@@ -174,7 +174,7 @@ typedef struct sl_data_file {
     char *name;
     uint64_t size;
     struct sl_file_name parts;
-    const char *completed; /* completion time of its instant, borrowed from the view */
+    const char *completed; /* completion time of its instant; borrowed from the view's timeline or the file itself */
 } sl_data_file;
 typedef struct sl_slice {
     char base_instant[SL_INSTANT_BYTES];
@@ -200,12 +200,10 @@ typedef struct sl_view {
     sl_partition *partitions; /* by path */
     size_t partition_count;
     sl_timeline timeline; /* as cut to the instant */
-    sl_strings pool;      /* strings that files borrow */
 } sl_view;
 struct sl_view_options {
     const char *as_of;                /* requested time, inclusive; NULL: now */
     const sl_strings *partitions;     /* only these paths; NULL: all */
-    bool include_uncommitted;         /* `doctor`, rollback: files of pending instants too */
 };
 SL_MUST_USE sl_status sl_view_load(const sl_table *table, const struct sl_view_options *options, sl_view *out);
 void sl_view_free(sl_view *view);

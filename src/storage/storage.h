@@ -74,6 +74,8 @@ void sl_listing_free(sl_listing *listing);
 SL_MUST_USE sl_status sl_storage_stat(sl_storage *storage, const char *path, sl_entry *out); /* name stays NULL */
 bool sl_storage_exists(sl_storage *storage, const char *path);
 
+/* The path from the root of the file system; the caller frees. */
+SL_MUST_USE sl_status sl_path_absolute(const char *path, char **out);
 /* "a" + "b" -> "a/b"; an empty part adds no slash. The result is the caller's. */
 SL_MUST_USE sl_status sl_path_join(const char *a, const char *b, char **out);
 

@@ -212,13 +212,15 @@ sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_
     sl_table *t;
     SL_NEW(t);
     sl_status status = SL_OK;
+    char *relative = NULL;
     if (runtime)
         t->runtime = *runtime;
     if (!(t->uri = sl_strdup(uri))) {
         status = sl_nomem();
         goto done;
     }
-    SL_GO(sl_storage_for_uri(uri, &t->storage, &t->path));
+    SL_GO(sl_storage_for_uri(uri, &t->storage, &relative));
+    SL_GO(sl_path_absolute(relative, &t->path));
     for (size_t i = 0; options && i < options->keys.count; i++)
         SL_GO(sl_properties_set(&t->options, options->keys.items[i], options->values.items[i]));
     status = properties_load(t->storage, t->path, &t->properties);
@@ -229,6 +231,7 @@ sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_
     if (!status)
         status = table_interpret(t);
 done:
+    sl_free(relative);
     if (status) {
         sl_table_close(t);
         return sl_context(status, "table %s", uri);

@@ -174,7 +174,7 @@ typedef struct sl_data_file {
     char *name;
     uint64_t size;
     struct sl_file_name parts;
-    const char *completed; /* completion time of its instant; borrowed from the view's timeline or the file itself */
+    char completed[SL_INSTANT_BYTES]; /* completion time of its instant */
 } sl_data_file;
 typedef struct sl_slice {
     char base_instant[SL_INSTANT_BYTES];

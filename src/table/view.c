@@ -207,9 +207,10 @@ static sl_status partition_files(const sl_table *table, const sl_timeline *timel
         sl_file_name_parse(listing.entries[i].name, &f->parts);
         if (!is_log(f->parts.kind) && f->parts.kind != SL_FILE_BASE)
             continue;
-        f->completed = sl_timeline_completion(timeline, f->parts.instant);
-        if (!f->completed)
+        const char *completed = sl_timeline_completion(timeline, f->parts.instant);
+        if (!completed)
             continue;
+        memmove(f->completed, completed, strlen(completed) + 1);
         f->size = listing.entries[i].size;
         if (!(f->name = sl_strdup(listing.entries[i].name))) {
             status = sl_nomem();
@@ -250,11 +251,8 @@ static sl_status group_make(sl_partition *partition, const struct marks *marks, 
     const struct group_mark *pending = mark_find(&marks->pending, partition->path, files[0].parts.file_id);
     SL_NEW_ARRAY(group->files, count);
     memcpy(group->files, files, count * sizeof *files);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         files[i].name = NULL; /* moved */
-        if (group->files[i].completed == files[i].parts.instant)
-            group->files[i].completed = group->files[i].parts.instant; /* an archived instant's completion is its own text */
-    }
     group->file_count = count;
     group->partition = partition->path;
     partition->group_count++;

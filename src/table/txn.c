@@ -1,0 +1,297 @@
+/*
+ * The commit protocol, the only way a table changes (design/architecture.md):
+ *
+ *   lock -> leftovers of dead writers rolled back -> instant drawn -> requested -> inflight
+ *        -> (marker -> data file, durable)*
+ *        -> unnamed files removed -> completed file created exclusively: the commit -> markers removed -> unlock
+ *
+ * A crash before the completed file leaves the old table plus leftovers that the next writer finds by their markers; a
+ * crash after it leaves the new table.
+ */
+#include "table/table_int.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct sl_txn {
+    sl_table *table;
+    sl_table_lock *lock;
+    sl_timeline timeline;
+    sl_instant instant;
+    const char *operation; /* owned copy */
+    bool keep_requested;   /* a service: an abort leaves its plan */
+    pthread_mutex_t mutex; /* guards what follows: tasks announce and report in parallel */
+    sl_strings partitions; /* known to have their metadata file */
+    sl_strings announced;  /* relative paths */
+    sl_write_stat *stats;
+    size_t stat_count, stat_cap;
+};
+
+const char *sl_txn_instant(const sl_txn *txn) { return txn->instant.requested; }
+const sl_timeline *sl_txn_timeline(const sl_txn *txn) { return &txn->timeline; }
+
+static void txn_free(sl_txn *txn)
+{
+    for (size_t i = 0; i < txn->stat_count; i++)
+        sl_write_stat_free(&txn->stats[i]);
+    sl_free(txn->stats);
+    sl_strings_free(&txn->announced);
+    sl_strings_free(&txn->partitions);
+    sl_timeline_free(&txn->timeline);
+    sl_free((char *)(uintptr_t)txn->operation);
+    pthread_mutex_destroy(&txn->mutex);
+    sl_table_lock_release(txn->lock);
+    sl_free(txn);
+}
+
+/* ---- begin -------------------------------------------------------------------------------------------------- */
+
+/* What another writer changed since the table was opened counts from here on. */
+static sl_status reload_properties(sl_table *table)
+{
+    sl_properties fresh;
+    SL_TRY(properties_load(table->storage, table->path, &fresh));
+    sl_properties_free(&table->properties);
+    table->properties = fresh;
+    SL_TRY(table_interpret(table));
+    return sl_table_check_writable(table);
+}
+
+static sl_status txn_request(sl_txn *txn, const struct sl_txn_options *options)
+{
+    txn->instant.action = options->action;
+    txn->instant.completed_as = options->action == SL_ACTION_COMPACTION      ? SL_ACTION_COMMIT
+                                : options->action == SL_ACTION_LOGCOMPACTION ? SL_ACTION_DELTACOMMIT
+                                : options->action == SL_ACTION_CLUSTERING    ? SL_ACTION_REPLACECOMMIT
+                                                                             : options->action;
+    SL_TRY(instant_draw(txn->table, &txn->timeline, txn->instant.requested));
+    return instant_create(txn->table, &txn->instant, SL_REQUESTED, options->plan, options->plan_record);
+}
+
+/* A service's plan exists; an executor that died with it left files that go first. */
+static sl_status txn_resume(sl_txn *txn, const struct sl_txn_options *options)
+{
+    const sl_instant *planned = sl_timeline_find(&txn->timeline, options->instant, options->action);
+    if (!planned || !planned->has_requested)
+        return sl_not_found("there is no %s plan %s", sl_action_name(options->action), options->instant);
+    if (planned->state == SL_COMPLETED)
+        return sl_errorf(SL_E_EXISTS, "%s %s is completed already", sl_action_name(options->action), options->instant);
+    txn->instant = *planned;
+    if (planned->has_inflight) {
+        size_t deleted;
+        SL_TRY(rollback_pending(txn->table, planned, true, &deleted));
+        txn->instant.has_inflight = false;
+    }
+    return SL_OK;
+}
+
+sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl_txn **out)
+{
+    sl_txn *txn;
+    SL_NEW(txn);
+    pthread_mutex_init(&txn->mutex, NULL);
+    txn->table = table;
+    txn->keep_requested = options->action == SL_ACTION_COMPACTION || options->action == SL_ACTION_LOGCOMPACTION || options->action == SL_ACTION_CLUSTERING;
+    sl_status status = SL_OK;
+    size_t rolled_back;
+    if (!(txn->operation = sl_strdup(options->operation))) {
+        status = sl_nomem();
+        goto done;
+    }
+    SL_GO(sl_table_lock_take(table, &txn->lock));
+    SL_GO(reload_properties(table));
+    if (table->has_metadata_table)
+        SL_GO(sl_metadata_table_disable(table));
+    SL_GO(sl_rollback_leftovers(table, &rolled_back));
+    SL_GO(sl_timeline_load(table, &txn->timeline));
+    SL_GO(options->instant ? txn_resume(txn, options) : txn_request(txn, options));
+    SL_GO(instant_create(table, &txn->instant, SL_INFLIGHT, NULL, NULL));
+    *out = txn;
+    return SL_OK;
+done:
+    if (txn->lock && *txn->instant.requested && !options->instant) {
+        size_t deleted;
+        (void)sl_status_ignore(rollback_pending(table, &txn->instant, false, &deleted));
+    }
+    txn_free(txn);
+    return status;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------- */
+
+sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind)
+{
+    char *relative;
+    SL_TRY(sl_path_join(partition, file_name, &relative));
+    pthread_mutex_lock(&txn->mutex);
+    sl_status status = SL_OK;
+    if (!sl_strings_contain(&txn->partitions, partition)) {
+        status = partition_make(txn->table, partition, txn->instant.requested);
+        if (!status)
+            status = sl_strings_add(&txn->partitions, partition);
+    }
+    if (!status)
+        status = sl_strings_add(&txn->announced, relative);
+    pthread_mutex_unlock(&txn->mutex);
+    if (!status)
+        status = marker_create(txn->table, txn->instant.requested, partition, file_name, kind);
+    sl_free(relative);
+    return status;
+}
+
+static sl_status copy_stat(const sl_write_stat *from, sl_write_stat *to)
+{
+    *to = *from;
+    to->partition = sl_strdup(from->partition);
+    to->path = sl_strdup(from->path);
+    to->file_id = sl_strdup(from->file_id);
+    to->prev_commit = sl_strdup(from->prev_commit);
+    to->prev_base_file = from->prev_base_file ? sl_strdup(from->prev_base_file) : NULL;
+    if (to->partition && to->path && to->file_id && to->prev_commit && (to->prev_base_file || !from->prev_base_file))
+        return SL_OK;
+    sl_write_stat_free(to);
+    return sl_nomem();
+}
+
+sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
+{
+    sl_write_stat copy;
+    SL_TRY(copy_stat(stat, &copy));
+    pthread_mutex_lock(&txn->mutex);
+    sl_status status = SL_OK;
+    if (txn->stat_count == txn->stat_cap) {
+        size_t cap = txn->stat_cap ? txn->stat_cap * 2 : 16;
+        sl_write_stat *grown = sl_realloc_array(txn->stats, cap, sizeof *grown);
+        if (grown) {
+            txn->stats = grown;
+            txn->stat_cap = cap;
+        } else {
+            status = sl_nomem();
+        }
+    }
+    if (!status)
+        txn->stats[txn->stat_count++] = copy;
+    else
+        sl_write_stat_free(&copy);
+    pthread_mutex_unlock(&txn->mutex);
+    return status;
+}
+
+/* ---- commit ------------------------------------------------------------------------------------------------- */
+
+/* Tasks finish in any order; the commit lists their files in one. */
+static int stat_compare(const void *a, const void *b)
+{
+    const sl_write_stat *x = a, *y = b;
+    int c = strcmp(x->partition, y->partition);
+    if (!c)
+        c = strcmp(x->file_id, y->file_id);
+    if (!c)
+        c = (int)x->log_version - (int)y->log_version;
+    return c ? c : -strcmp(x->path, y->path); /* `.log` before `.deletes` */
+}
+
+/* Files that were announced but that no stat names (a task tried twice, an empty output) must not stay. */
+static sl_status txn_reconcile(sl_txn *txn)
+{
+    sl_strings named = {0};
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < txn->stat_count; i++)
+        SL_GO(sl_strings_add(&named, txn->stats[i].path));
+    sl_strings_sort(&named);
+    sl_strings_sort(&txn->announced);
+    for (size_t i = 0, n = 0; i < txn->announced.count; i++) {
+        while (n < named.count && strcmp(named.items[n], txn->announced.items[i]) < 0)
+            n++;
+        if (n < named.count && strcmp(named.items[n], txn->announced.items[i]) == 0)
+            continue;
+        char *path;
+        SL_GO(sl_table_path(txn->table, txn->announced.items[i], &path));
+        status = sl_storage_delete(txn->table->storage, path);
+        sl_free(path);
+        if (status)
+            goto done;
+    }
+done:
+    sl_strings_free(&named);
+    return status;
+}
+
+/* Draws the completion time and creates the completed file. */
+static sl_status txn_complete(sl_txn *txn, const json_t *metadata)
+{
+    sl_timeline now = {0};
+    sl_status status = sl_timeline_load(txn->table, &now);
+    if (!status)
+        status = instant_draw(txn->table, &now, txn->instant.completed);
+    sl_timeline_free(&now);
+    return status ? status : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, "HoodieCommitMetadata");
+}
+
+/* After a failed create: an error of the last fsync may come when the file is already there, and then it counts. */
+static bool completed_file_exists(const sl_txn *txn)
+{
+    char name[96], *path;
+    if (!*txn->instant.completed)
+        return false;
+    sl_instant_file(&txn->instant, SL_COMPLETED, name);
+    if (sl_status_ignore(timeline_path(txn->table, name, &path)))
+        return false;
+    bool exists = sl_storage_exists(txn->table->storage, path);
+    sl_free(path);
+    return exists;
+}
+
+sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
+{
+    json_t *metadata = NULL;
+    sl_status status = SL_OK;
+    SL_GO(txn_reconcile(txn));
+    qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
+    SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested, &metadata));
+    status = txn_complete(txn, metadata);
+    if (status && completed_file_exists(txn)) {
+        status = sl_context(status, "instant %s is published, but perhaps not yet durable", txn->instant.requested);
+        json_decref(metadata);
+        txn_free(txn);
+        return status;
+    }
+done:
+    json_decref(metadata);
+    if (status) {
+        sl_txn_abort(txn);
+        return status;
+    }
+    if (completed)
+        memcpy(completed, txn->instant.completed, SL_INSTANT_BYTES);
+    /* Published: a leftover marker folder is removed by the next writer. */
+    (void)sl_status_ignore(markers_delete(txn->table, txn->instant.requested));
+    txn_free(txn);
+    return SL_OK;
+}
+
+void sl_txn_abort(sl_txn *txn)
+{
+    if (!txn)
+        return;
+    size_t deleted;
+    (void)sl_status_ignore(rollback_pending(txn->table, &txn->instant, txn->keep_requested, &deleted));
+    txn_free(txn);
+}
+
+sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const json_t *plan, const char *plan_record, char *instant)
+{
+    sl_timeline timeline = {0};
+    sl_instant requested = {.action = action};
+    sl_table_lock *lock;
+    SL_TRY(sl_table_lock_take(table, &lock));
+    sl_status status = SL_OK;
+    SL_GO(sl_timeline_load(table, &timeline));
+    SL_GO(instant_draw(table, &timeline, requested.requested));
+    SL_GO(instant_create(table, &requested, SL_REQUESTED, plan, plan_record));
+    memcpy(instant, requested.requested, SL_INSTANT_BYTES);
+done:
+    sl_timeline_free(&timeline);
+    sl_table_lock_release(lock);
+    return status;
+}

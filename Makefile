@@ -4,7 +4,7 @@ MODE    ?= release
 CC      ?= gcc
 PREFIX  ?= /usr/local
 # Lower layers first. A folder may include only folders to its left (tools/check_layers holds it to that).
-FOLDERS ?= base storage column parquet avro log table keys merge write query service api cli
+FOLDERS ?= base storage column keys parquet avro log table merge slice write query service api cli
 
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L
 WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wwrite-strings

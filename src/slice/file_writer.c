@@ -1,0 +1,275 @@
+/*
+ * The one way to write a data file: marker, Parquet with Hudi's footer entries (spec/write-path.md 4.1, spec/lsm-layout.md
+ * 5), durable close, write stat.
+ */
+#include "slice/slice.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- schemas ------------------------------------------------------------------------------------------------ */
+
+sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out)
+{
+    sl_write_schema s = {.data = sl_type_ref(data)};
+    struct sl_merge_options rules;
+    sl_status status = SL_OK;
+    SL_GO(sl_schema_with_meta(data, &s.full));
+    SL_GO(sl_table_rules(table, s.full, &rules));
+    SL_GO(sl_delete_schema(&rules, &s.deletes));
+    SL_GO(sl_table_schema_text(table, data, false, &s.data_text));
+    SL_GO(sl_table_schema_text(table, data, true, &s.full_text));
+    SL_GO(sl_avro_schema_text(s.deletes, "hudi_delete_log_record", NULL, &s.deletes_text));
+    *out = s;
+done:
+    if (status)
+        sl_write_schema_free(&s);
+    return status;
+}
+
+void sl_write_schema_free(sl_write_schema *schema)
+{
+    sl_type_unref(schema->data);
+    sl_type_unref(schema->full);
+    sl_type_unref(schema->deletes);
+    sl_free(schema->data_text);
+    sl_free(schema->full_text);
+    sl_free(schema->deletes_text);
+    memset(schema, 0, sizeof *schema);
+}
+
+/* ---- the writer --------------------------------------------------------------------------------------------- */
+
+struct key_bounds {
+    sl_buf min, max; /* in the order of Java's String.compareTo: what the footer entries use (spec/write-path.md 4.1) */
+    bool any;
+};
+
+struct sl_file_writer {
+    const sl_table *table;
+    sl_txn *txn;
+    const sl_write_schema *schema;
+    struct sl_file_name parts;
+    char name[256];
+    char *partition, *relative, *prev_commit, *prev_base_file;
+    sl_strings compacted;
+    sl_output *output;
+    sl_parquet_writer *parquet;
+    struct key_bounds keys;
+    int key_index, file_name_index; /* columns; -1: not there */
+    int64_t rows;
+    double start;
+};
+
+/* Above this byte UTF-8 order and UTF-16 order may differ: the first one that begins a sequence from U+E000 on. */
+#define UTF16_DIFFERS_FROM 0xEE
+
+static bool orders_may_differ(const sl_array *keys)
+{
+    if (keys->length == 0)
+        return false;
+    for (int32_t i = keys->offsets[0]; i < keys->offsets[keys->length]; i++)
+        if (keys->values[i] >= UTF16_DIFFERS_FROM)
+            return true;
+    return false;
+}
+
+static sl_status bounds_take(struct key_bounds *bounds, const uint8_t *key, size_t len)
+{
+    if (!bounds->any || sl_utf16_compare(key, len, bounds->min.data, bounds->min.len) < 0) {
+        bounds->min.len = 0;
+        SL_TRY(sl_buf_append(&bounds->min, key, len));
+    }
+    if (!bounds->any || sl_utf16_compare(key, len, bounds->max.data, bounds->max.len) > 0) {
+        bounds->max.len = 0;
+        SL_TRY(sl_buf_append(&bounds->max, key, len));
+    }
+    bounds->any = true;
+    return SL_OK;
+}
+
+/* The rows are in byte order: mostly the first and the last key of a batch are enough. */
+static sl_status bounds_add(struct key_bounds *bounds, const sl_array *keys)
+{
+    int64_t step = keys->dictionary || orders_may_differ(keys) ? 1 : keys->length > 1 ? keys->length - 1 : 1;
+    for (int64_t i = 0; i < keys->length; i += step) {
+        size_t len;
+        const uint8_t *key = sl_bytes_at(keys, i, &len);
+        SL_TRY(bounds_take(bounds, key, len));
+    }
+    return SL_OK;
+}
+
+static sl_status write_options(const sl_table *table, struct sl_parquet_write_options *o)
+{
+    uint64_t page_bytes, group_bytes;
+    int64_t level;
+    SL_TRY(sl_parquet_codec_named(sl_table_setting(table, "hoodie.parquet.compression.codec", "zstd"), &o->codec));
+    SL_TRY(sl_table_setting_int(table, "sluice.parquet.compression.level", 0, &level));
+    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.page.size", 1 << 20, &page_bytes));
+    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.block.size", 120 << 20, &group_bytes));
+    o->level = (int)level;
+    o->page_bytes = (size_t)page_bytes;
+    o->row_group_bytes = (size_t)group_bytes;
+    o->no_dictionary = !sl_table_setting_true(table, "hoodie.parquet.dictionary.enabled", true);
+    o->pool = table->runtime.pool;
+    return SL_OK;
+}
+
+static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
+{
+    w->parts = (struct sl_file_name){.kind = spec->kind, .version = spec->version};
+    snprintf(w->parts.file_id, sizeof w->parts.file_id, "%s", spec->file_id);
+    snprintf(w->parts.token, sizeof w->parts.token, "%" PRIu32 "-0-0", spec->task);
+    snprintf(w->parts.instant, sizeof w->parts.instant, "%s", sl_txn_instant(w->txn));
+    snprintf(w->parts.format, sizeof w->parts.format, "parquet");
+    sl_file_name_build(&w->parts, w->name);
+    const char *prev = spec->prev_commit ? spec->prev_commit : sl_txn_instant(w->txn);
+    if (!(w->partition = sl_strdup(spec->partition)) || !(w->prev_commit = sl_strdup(prev)) ||
+        (spec->prev_base_file && !(w->prev_base_file = sl_strdup(spec->prev_base_file))))
+        return sl_nomem();
+    for (size_t i = 0; spec->compacted && i < spec->compacted->count; i++)
+        SL_TRY(sl_strings_add(&w->compacted, spec->compacted->items[i]));
+    return sl_path_join(spec->partition, w->name, &w->relative);
+}
+
+static sl_status open_file(sl_file_writer *w)
+{
+    char *path;
+    SL_TRY(sl_txn_announce(w->txn, w->partition, w->name, w->prev_base_file ? "MERGE" : "CREATE"));
+    SL_TRY(sl_table_path(w->table, w->relative, &path));
+    sl_status status = sl_storage_create(w->table->storage, path, &w->output);
+    sl_free(path);
+    return status;
+}
+
+static sl_status write_key_values(sl_file_writer *w)
+{
+    bool deletes = w->parts.kind == SL_FILE_DELETES;
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema", deletes ? w->schema->deletes_text : w->schema->full_text));
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, "writer.model.name", "avro"));
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, SL_SORTED_BY, sl_meta_names[SL_META_RECORD_KEY]));
+    if (w->parts.kind != SL_FILE_BASE)
+        SL_TRY(sl_log_headers_write(w->parquet, sl_txn_instant(w->txn), w->schema->full_text, &w->compacted));
+    return SL_OK;
+}
+
+sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema, const struct sl_file_spec *spec, sl_file_writer **out)
+{
+    sl_file_writer *w;
+    struct sl_parquet_write_options options = {0};
+    SL_NEW(w);
+    w->table = table;
+    w->txn = txn;
+    w->schema = schema;
+    w->start = sl_monotonic();
+    const sl_type *rows = spec->kind == SL_FILE_DELETES ? schema->deletes : schema->full;
+    w->key_index = sl_type_field_index(rows, sl_meta_names[SL_META_RECORD_KEY]);
+    w->file_name_index = spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
+    sl_status status = SL_OK;
+    SL_GO(take_spec(w, spec));
+    SL_GO(write_options(table, &options));
+    options.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
+    SL_GO(open_file(w));
+    SL_GO(sl_parquet_writer_new(w->output, rows, &options, &w->parquet));
+    SL_GO(write_key_values(w));
+    *out = w;
+done:
+    if (status)
+        sl_file_writer_abort(w);
+    return status;
+}
+
+/* The batch with _hoodie_file_name set to this file. */
+static sl_status with_file_name(const sl_file_writer *w, sl_batch *batch, sl_batch **out)
+{
+    sl_array **columns = sl_calloc(batch->schema->field_count, sizeof *columns);
+    sl_array *name;
+    if (!columns)
+        return sl_nomem();
+    sl_status status = sl_array_constant_string(w->name, strlen(w->name), batch->rows, &name);
+    if (!status) {
+        for (size_t i = 0; i < batch->schema->field_count; i++)
+            columns[i] = (int)i == w->file_name_index ? name : sl_array_ref(batch->columns[i]);
+        status = sl_batch_new(batch->schema, batch->rows, columns, out);
+    }
+    sl_free(columns);
+    return status;
+}
+
+sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
+{
+    sl_batch *named = NULL;
+    if (batch->rows == 0)
+        return SL_OK;
+    SL_TRY(bounds_add(&w->keys, batch->columns[w->key_index]));
+    w->rows += batch->rows;
+    if (w->file_name_index < 0)
+        return sl_context(sl_parquet_writer_write(w->parquet, batch), "file %s", w->relative);
+    SL_TRY(with_file_name(w, batch, &named));
+    sl_status status = sl_parquet_writer_write(w->parquet, named);
+    sl_batch_unref(named);
+    return sl_context(status, "file %s", w->relative);
+}
+
+uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
+int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }
+
+static sl_status put_bound(sl_file_writer *w, const char *key, sl_buf *bound)
+{
+    char *text;
+    SL_TRY(sl_buf_take_string(bound, &text));
+    sl_status status = sl_parquet_writer_key_value(w->parquet, key, text);
+    sl_free(text);
+    return status;
+}
+
+sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes)
+{
+    struct sl_parquet_written written;
+    sl_status status = SL_OK;
+    if (w->keys.any) {
+        SL_GO(put_bound(w, "hoodie_min_record_key", &w->keys.min));
+        SL_GO(put_bound(w, "hoodie_max_record_key", &w->keys.max));
+    }
+    sl_parquet_writer *parquet = w->parquet;
+    w->parquet = NULL;
+    SL_GO(sl_parquet_writer_finish(parquet, &written));
+    sl_output *output = w->output;
+    w->output = NULL;
+    SL_GO(sl_output_finish(output));
+    sl_write_stat stat = *counts;
+    stat.partition = w->partition;
+    stat.path = w->relative;
+    stat.file_id = w->parts.file_id;
+    stat.prev_commit = w->prev_commit;
+    stat.prev_base_file = w->prev_base_file;
+    stat.bytes = (int64_t)written.bytes;
+    stat.is_log = w->parts.kind != SL_FILE_BASE;
+    stat.log_version = (int32_t)w->parts.version;
+    stat.seconds = sl_monotonic() - w->start;
+    SL_GO(sl_txn_add_stat(w->txn, &stat));
+    if (bytes)
+        *bytes = written.bytes;
+done:
+    if (status)
+        status = sl_context(status, "file %s", w->relative);
+    sl_file_writer_abort(w); /* frees; the output is gone already unless something failed */
+    return status;
+}
+
+void sl_file_writer_abort(sl_file_writer *w)
+{
+    if (!w)
+        return;
+    sl_parquet_writer_free(w->parquet);
+    if (w->output)
+        sl_output_abort(w->output);
+    sl_buf_free(&w->keys.min);
+    sl_buf_free(&w->keys.max);
+    sl_strings_free(&w->compacted);
+    sl_free(w->partition);
+    sl_free(w->relative);
+    sl_free(w->prev_commit);
+    sl_free(w->prev_base_file);
+    sl_free(w);
+}

@@ -1,0 +1,260 @@
+/*
+ * A data file as a run. Columns are matched by name and conformed to what the reader wants, so that files written under an
+ * older schema fit. The key order of our own files is marked in their footer and checked again by the merge; files of
+ * other writers are checked here first and sorted when they are not in order (spec/lsm-layout.md 6: a run in another order
+ * merges to wrong rows without any error).
+ */
+#include "slice/slice.h"
+#include <stdio.h>
+#include <string.h>
+
+struct run_stream {
+    sl_stream base; /* schema is borrowed from `rows` */
+    sl_file *file;
+    sl_parquet *parquet;
+    sl_stream *rows;
+    sl_read_stats *stats;
+    char *name;
+};
+
+static sl_status run_next(sl_stream *self, sl_batch **out)
+{
+    struct run_stream *s = (struct run_stream *)self;
+    SL_TRY_CTX(sl_stream_next(s->rows, out), "file %s", s->name);
+    if (*out && s->stats)
+        atomic_fetch_add_explicit(&s->stats->rows_decoded, (uint64_t)(*out)->rows, memory_order_relaxed);
+    return SL_OK;
+}
+
+static void run_close(sl_stream *self)
+{
+    struct run_stream *s = (struct run_stream *)self;
+    sl_stream_close(s->rows);
+    sl_parquet_close(s->parquet);
+    sl_file_close(s->file);
+    sl_free(s->name);
+    sl_free(s);
+}
+
+/* ---- key order ---------------------------------------------------------------------------------------------- */
+
+static bool marked_sorted(const sl_parquet *p)
+{
+    const char *column = sl_parquet_key_value(p, SL_SORTED_BY);
+    return column && strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0;
+}
+
+/* Compares neighbours across batches; keeps the last key. */
+static sl_status batch_in_order(const sl_batch *batch, sl_buf *last, bool *have_last, bool *in_order)
+{
+    const sl_array *keys = batch->columns[0];
+    for (int64_t i = 0; i < batch->rows && *in_order; i++) {
+        size_t len, previous_len;
+        if (!sl_is_valid(keys, i))
+            return sl_corrupt("row without record key");
+        const uint8_t *key = sl_bytes_at(keys, i, &len);
+        const uint8_t *previous = i ? sl_bytes_at(keys, i - 1, &previous_len) : (previous_len = last->len, last->data);
+        if ((i || *have_last) && bytes_compare(previous, previous_len, key, len) > 0)
+            *in_order = false;
+    }
+    if (batch->rows) {
+        size_t len;
+        const uint8_t *key = sl_bytes_at(keys, batch->rows - 1, &len);
+        last->len = 0;
+        SL_TRY(sl_buf_append(last, key, len));
+        *have_last = true;
+    }
+    return SL_OK;
+}
+
+static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_order)
+{
+    sl_stream *keys = NULL;
+    sl_buf last = {0};
+    bool have_last = false;
+    *in_order = true;
+    sl_status status = sl_parquet_scan(p, &(struct sl_parquet_scan_options){.columns = &key_column, .column_count = 1}, &keys);
+    while (!status && *in_order) {
+        sl_batch *batch;
+        status = sl_stream_next(keys, &batch);
+        if (status || !batch)
+            break;
+        status = batch_in_order(batch, &last, &have_last, in_order);
+        sl_batch_unref(batch);
+    }
+    sl_stream_close(keys);
+    sl_buf_free(&last);
+    return status;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------ */
+
+/* Early delete logs named their key column `record_key` (spec/lsm-layout.md 4.2); their ordering value was ignored. */
+static bool is_early_delete_log(const sl_parquet *p)
+{
+    const sl_type *schema = sl_parquet_schema(p);
+    return sl_type_field_index(schema, sl_meta_names[SL_META_RECORD_KEY]) < 0 && sl_type_field_index(schema, "record_key") >= 0;
+}
+
+struct rename_stream {
+    sl_stream base;
+    sl_stream *in;
+};
+
+static sl_status rename_next(sl_stream *self, sl_batch **out)
+{
+    struct rename_stream *s = (struct rename_stream *)self;
+    sl_batch *batch;
+    *out = NULL;
+    SL_TRY(sl_stream_next(s->in, &batch));
+    if (!batch)
+        return SL_OK;
+    sl_array *key = sl_array_ref(batch->columns[0]);
+    sl_status status = sl_batch_new(s->base.schema, batch->rows, &key, out);
+    sl_batch_unref(batch);
+    return status;
+}
+
+static void rename_close(sl_stream *self)
+{
+    struct rename_stream *s = (struct rename_stream *)self;
+    sl_stream_close(s->in);
+    sl_type_unref(s->base.schema);
+    sl_free(s);
+}
+
+/* The only column of `in` under the name of the key column. */
+static sl_status rename_to_key(sl_stream *in, sl_stream **out)
+{
+    struct rename_stream *s = sl_calloc(1, sizeof *s);
+    const sl_type *schema = NULL;
+    sl_field field = in->schema->fields[0];
+    field.name = sl_meta_names[SL_META_RECORD_KEY];
+    sl_status status = s ? sl_type_struct(&field, 1, &schema) : sl_nomem();
+    if (status) {
+        sl_free(s);
+        sl_stream_close(in);
+        return status;
+    }
+    *s = (struct rename_stream){{schema, rename_next, rename_close}, in};
+    *out = &s->base;
+    return SL_OK;
+}
+
+/* Rows of the row groups that the filters keep; SL_OK with *count 0 when that is none of them. */
+static sl_status kept_ranges(const sl_parquet *p, const struct sl_run_options *o, struct sl_row_range **out, size_t *count)
+{
+    size_t groups = sl_parquet_row_groups(p), n = 0;
+    struct sl_row_range *ranges;
+    SL_NEW_ARRAY(ranges, groups + 1);
+    int64_t first = 0;
+    for (size_t g = 0; g < groups; g++) {
+        int64_t rows = sl_parquet_row_group_rows(p, g);
+        bool keep = (!o->filter || o->filter->keep(o->filter->context, p, g)) && (!o->key_filter || o->key_filter->keep(o->key_filter->context, p, g));
+        if (keep && n && ranges[n - 1].first + ranges[n - 1].count == first)
+            ranges[n - 1].count += rows;
+        else if (keep)
+            ranges[n++] = (struct sl_row_range){first, rows};
+        if (o->stats) {
+            atomic_fetch_add_explicit(&o->stats->row_groups, 1, memory_order_relaxed);
+            if (!keep)
+                atomic_fetch_add_explicit(&o->stats->row_groups_skipped, 1, memory_order_relaxed);
+        }
+        first += rows;
+    }
+    *out = ranges;
+    *count = n;
+    return SL_OK;
+}
+
+static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream **out)
+{
+    const sl_type *file_schema = sl_parquet_schema(p);
+    bool early = is_early_delete_log(p);
+    const char **names = sl_calloc(o->schema->field_count + 1, sizeof *names);
+    struct sl_row_range *ranges = NULL;
+    size_t count = 0, range_count = 0;
+    sl_status status = names ? SL_OK : sl_nomem();
+    if (status)
+        goto done;
+    if (early)
+        names[count++] = "record_key";
+    for (size_t i = 0; !early && i < o->schema->field_count; i++)
+        if (sl_type_field_index(file_schema, o->schema->fields[i].name) >= 0)
+            names[count++] = o->schema->fields[i].name;
+    if (count == 0 && file_schema->field_count) /* none of them is in this file: any column tells the number of rows */
+        names[count++] = file_schema->fields[0].name;
+    if (o->filter || o->key_filter)
+        SL_GO(kept_ranges(p, o, &ranges, &range_count));
+    static const struct sl_row_range nothing = {0, 0};
+    struct sl_parquet_scan_options scan = {.columns = names,
+                                           .column_count = count,
+                                           .ranges = ranges && !range_count ? &nothing : ranges,
+                                           .range_count = range_count,
+                                           .batch_bytes = o->batch_bytes,
+                                           .pool = o->pool,
+                                           .bytes_read = o->stats ? &o->stats->bytes_read : NULL};
+    SL_GO(sl_parquet_scan(p, &scan, out));
+    if (early)
+        status = rename_to_key(*out, out);
+done:
+    sl_free(names);
+    sl_free(ranges);
+    return status;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------ */
+
+static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
+{
+    const char *key = is_early_delete_log(run->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
+    bool in_order = marked_sorted(run->parquet);
+    if (!in_order)
+        SL_TRY(file_in_order(run->parquet, key, &in_order));
+    if (in_order)
+        return SL_OK;
+    if (o->strict_order)
+        return sl_corrupt("rows are not in the order of their record keys");
+    if (o->stats)
+        atomic_fetch_add_explicit(&o->stats->runs_repaired, 1, memory_order_relaxed);
+    sl_stream *unsorted = run->rows;
+    run->rows = NULL;
+    return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
+}
+
+sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o, sl_stream **out)
+{
+    struct run_stream *run;
+    char *path = NULL;
+    SL_NEW(run);
+    run->base.next = run_next;
+    run->base.close = run_close;
+    run->stats = o->stats;
+    sl_status status = SL_OK;
+    if (!(run->name = sl_strdup(relative))) {
+        status = sl_nomem();
+        goto done;
+    }
+    SL_GO(sl_table_path(table, relative, &path));
+    SL_GO(sl_storage_open(table->storage, path, &run->file));
+    SL_GO(sl_parquet_open(run->file, NULL, &run->parquet));
+    SL_GO(scan_columns(run->parquet, o, &run->rows));
+    sl_stream *raw = run->rows;
+    run->rows = NULL;
+    SL_GO(sl_stream_conform(raw, o->schema, &run->rows));
+    if (o->sorted)
+        SL_GO(order_rows(run, o, &table->runtime));
+    if (o->stats) {
+        atomic_fetch_add_explicit(&o->stats->files, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&o->stats->file_bytes, sl_file_size(run->file), memory_order_relaxed);
+    }
+    run->base.schema = run->rows->schema;
+    *out = &run->base;
+done:
+    sl_free(path);
+    if (status) {
+        run_close(&run->base);
+        return sl_context(status, "file %s", relative);
+    }
+    return SL_OK;
+}

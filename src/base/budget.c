@@ -1,0 +1,36 @@
+/* The shared memory budget: one atomic counter, so that no thread waits for another. */
+#include "base/base.h"
+
+static void raise_peak(sl_budget *budget, size_t used)
+{
+    size_t peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
+    while (used > peak && !atomic_compare_exchange_weak_explicit(
+                              &budget->peak, &peak, used, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+bool sl_budget_reserve(sl_budget *budget, size_t bytes)
+{
+    if (!budget)
+        return true;
+    size_t used = atomic_load_explicit(&budget->used, memory_order_relaxed), after;
+    do {
+        if (sl_add_overflows(used, bytes, &after) || (budget->limit && after > budget->limit))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, after, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    raise_peak(budget, after);
+    return true;
+}
+
+void sl_budget_force(sl_budget *budget, size_t bytes)
+{
+    if (budget)
+        raise_peak(budget, atomic_fetch_add_explicit(&budget->used, bytes, memory_order_relaxed) + bytes);
+}
+
+void sl_budget_release(sl_budget *budget, size_t bytes)
+{
+    if (budget)
+        atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
+}

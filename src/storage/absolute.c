@@ -17,8 +17,9 @@ sl_status sl_path_absolute(const char *path, char **out)
         return sl_nomem();
     while (path[0] == '.' && path[1] == '/')
         path += 2;
-    sl_status status = getcwd(here, PATH_BYTES_MAX) ? sl_path_join(here, strcmp(path, ".") == 0 ? "" : path, out)
-                                                    : sl_io("current folder: %s", strerror(errno));
+    sl_status status = getcwd(here, PATH_BYTES_MAX)
+                           ? sl_path_join(here, strcmp(path, ".") == 0 ? "" : path, out)
+                           : sl_io("current folder: %s", strerror(errno));
     sl_free(here);
     return status;
 }

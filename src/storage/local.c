@@ -1,0 +1,86 @@
+/* Files of the local disk: the vtable, and the system calls its parts share. */
+#include "storage/storage_int.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+sl_status local_error(const char *path, const char *action, int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR: /* a file where a folder would have to be: what lies below it does not exist */
+        return sl_not_found("%s: cannot %s: %s", path, action, strerror(error));
+    case EEXIST:
+        return sl_errorf(SL_E_EXISTS, "%s: exists already", path);
+    case ENOMEM:
+        return sl_nomem();
+    default:
+        return sl_io("%s: cannot %s: %s", path, action, strerror(error));
+    }
+}
+
+sl_status local_write_fully(int fd, const char *path, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len < SSIZE_MAX ? len : SSIZE_MAX);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return local_error(path, "write", n < 0 ? errno : EIO);
+        p += n;
+        len -= (size_t)n;
+    }
+    return SL_OK;
+}
+
+sl_status local_sync_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return local_error(folder, "open the folder", errno);
+    /* Some file systems have nothing to sync in a folder and say so with EINVAL. */
+    int error = fsync(fd) != 0 && errno != EINVAL ? errno : 0;
+    close(fd);
+    return error ? local_error(folder, "make the folder durable", error) : SL_OK;
+}
+
+sl_status local_sync_parent(const char *path)
+{
+    char *parent;
+    SL_TRY(path_parent(path, &parent));
+    sl_status status = local_sync_folder(parent);
+    sl_free(parent);
+    return status;
+}
+
+static void local_free(sl_storage *storage) { sl_free(storage); }
+
+static sl_status make_dir(sl_storage *storage, const char *path)
+{
+    (void)storage;
+    return local_make_dir(path);
+}
+
+static const sl_storage_vtable local_vtable = {
+    .free = local_free,
+    .open = local_open,
+    .create = local_create,
+    .create_if_absent = local_create_if_absent,
+    .replace = local_replace,
+    .make_dir = make_dir,
+    .delete_file = local_delete,
+    .delete_tree = local_delete_tree,
+    .list = local_list,
+    .stat = local_stat,
+};
+
+sl_status sl_storage_local(sl_storage **out)
+{
+    sl_storage *storage;
+    SL_NEW(storage);
+    storage->vtable = &local_vtable;
+    *out = storage;
+    return SL_OK;
+}

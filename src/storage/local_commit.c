@@ -1,0 +1,105 @@
+/*
+ * The two ways in which a whole file appears at once.
+ *
+ *   create_if_absent   write `<name>.<uuid>`, fsync, link(2) to the name, unlink, fsync the folder. link
+ * fails when the name exists, atomically, on every file system with hard links and on NFS; rename(2) would
+ * replace the winner's file, and an exclusive open would show a file that is not whole. replace write
+ * `<name>.<uuid>`, fsync, rename(2) over the name, fsync the folder.
+ *
+ * A crash leaves at most the temporary file, whose name readers ignore (spec/timeline.md 4).
+ */
+#include "storage/storage_int.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The caller's: the name of a durable file beside `path`. */
+static sl_status write_temporary(sl_storage *storage, const char *path, const void *data, size_t len,
+                                 char **out)
+{
+    char *temporary;
+    sl_output *output;
+    SL_TRY(path_temporary(path, &temporary));
+    sl_status status = local_create(storage, temporary, &output);
+    if (status)
+        goto failed;
+    status = sl_output_write(output, data, len);
+    if (status) {
+        sl_output_abort(output);
+        goto failed;
+    }
+    status = sl_output_finish(output);
+    if (status)
+        goto failed;
+    *out = temporary;
+    return SL_OK;
+failed:
+    sl_free(temporary);
+    return status;
+}
+
+static bool lacks_hard_links(int error)
+{
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+}
+
+static bool has_two_links(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_nlink == 2;
+}
+
+/* Gives the file at `temporary` the name `path`, unless something has it. */
+static sl_status claim_name(const char *temporary, const char *path)
+{
+    if (link(temporary, path) == 0)
+        return SL_OK;
+    int error = errno;
+    /* NFS may answer EEXIST to the repetition of a request that succeeded; the link count tells the truth
+     * (open(2)). */
+    if (error == EEXIST && has_two_links(temporary))
+        return SL_OK;
+    if (!lacks_hard_links(error))
+        return local_error(path, "create", error);
+    if (local_rename_exclusive(temporary, path) == 0)
+        return SL_OK;
+    if (errno == EINVAL || errno == ENOSYS)
+        return sl_unsupported(
+            "%s: this file system can neither link nor rename without replacing, so two writers could "
+            "not be told apart",
+            path);
+    return local_error(path, "create", errno);
+}
+
+sl_status local_create_if_absent(sl_storage *storage, const char *path, const void *data, size_t len)
+{
+    char *temporary;
+    struct stat info;
+    if (lstat(path, &info) == 0) /* lost already: spare the disk */
+        return local_error(path, "create", EEXIST);
+    SL_TRY(local_remove_checksum_file(path));
+    SL_TRY_CTX(write_temporary(storage, path, data, len, &temporary), "creating %s", path);
+    sl_status status = claim_name(temporary, path);
+    unlink(temporary); /* gone already where it was renamed */
+    sl_free(temporary);
+    SL_TRY(status);
+    SL_TRY_CTX(local_sync_parent(path), "%s was created but may not survive a power failure", path);
+    return SL_OK;
+}
+
+sl_status local_replace(sl_storage *storage, const char *path, const void *data, size_t len)
+{
+    char *temporary;
+    SL_TRY_CTX(write_temporary(storage, path, data, len, &temporary), "replacing %s", path);
+    sl_status status = local_remove_checksum_file(path);
+    if (!status && rename(temporary, path) != 0)
+        status = local_error(path, "replace", errno);
+    if (status)
+        unlink(temporary);
+    sl_free(temporary);
+    SL_TRY(status);
+    SL_TRY_CTX(local_sync_parent(path), "%s was replaced but may not survive a power failure", path);
+    return SL_OK;
+}

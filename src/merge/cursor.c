@@ -1,0 +1,448 @@
+/*
+ * A cursor walks a run batch by batch. Each batch is analysed once, in one pass over its key column, into a
+ * view: key prefixes, the order check (spec/lsm-layout.md 6: every reader checks its run), which rows repeat
+ * the key of the row before, and which carry a delete marker. The merge then works on prefixes and bits.
+ */
+#include "merge/merge_int.h"
+
+/* ---- views
+ * --------------------------------------------------------------------------------------------------- */
+
+static void view_clear(struct view *v)
+{
+    for (size_t i = 0; v->ordering && i < v->owner->plan->ordering_count; i++) {
+        sl_array_unref(v->ordering[i]);
+        v->ordering[i] = NULL;
+    }
+    sl_batch_unref(v->batch);
+    v->batch = NULL;
+}
+
+static void view_free(struct view *v)
+{
+    if (!v)
+        return;
+    view_clear(v);
+    sl_free(v->ordering);
+    sl_free(v->prefix);
+    sl_free(v->repeats);
+    sl_free(v->deletes);
+    sl_free(v);
+}
+
+void view_unref(struct view *v)
+{
+    if (!v || --v->refs > 0)
+        return;
+    struct cursor *owner = v->owner;
+    if (owner->spare) {
+        view_free(v);
+        return;
+    }
+    view_clear(v);
+    owner->spare = v;
+}
+
+/* An empty view with room for `rows` rows, from the spare one when there is one. */
+static sl_status view_reserve(struct cursor *c, int64_t rows, struct view **out)
+{
+    struct view *v = c->spare;
+    c->spare = NULL;
+    if (!v) {
+        SL_NEW(v);
+        v->owner = c;
+    }
+    sl_status status = SL_OK;
+    if (c->plan->ordering_count && !v->ordering &&
+        !(v->ordering = sl_calloc(c->plan->ordering_count, sizeof *v->ordering)))
+        SL_GO(sl_nomem());
+    if (rows > v->rows_cap || !v->prefix) {
+        sl_free(v->prefix);
+        sl_free(v->repeats);
+        sl_free(v->deletes);
+        v->rows_cap = 0;
+        v->prefix = sl_realloc_array(NULL, (size_t)rows, sizeof *v->prefix);
+        v->repeats = sl_malloc(bitmap_bytes(rows));
+        v->deletes = sl_malloc(bitmap_bytes(rows));
+        if (!v->prefix || !v->repeats || !v->deletes)
+            SL_GO(sl_nomem());
+        v->rows_cap = rows;
+    }
+    v->refs = 1;
+    v->rows = rows;
+    v->has_repeats = v->has_deletes = v->incomparable = false;
+    v->is_base = c->run.is_base;
+    v->is_delete_run = c->run.is_deletes;
+    *out = v;
+    return SL_OK;
+done:
+    view_free(v);
+    return status;
+}
+
+static bool array_is_plain(const sl_array *a)
+{
+    if (a->dictionary)
+        return false;
+    for (size_t i = 0; i < a->child_count; i++)
+        if (!array_is_plain(a->children[i]))
+            return false;
+    return true;
+}
+
+static bool batch_is_plain(const sl_batch *batch)
+{
+    for (size_t i = 0; i < batch->schema->field_count; i++)
+        if (!array_is_plain(batch->columns[i]))
+            return false;
+    return true;
+}
+
+int64_t bitmap_next(const uint8_t *bits, int64_t from, int64_t to, bool value)
+{
+    const uint8_t flip = value ? 0 : 0xff;
+    while (from < to) {
+        unsigned rest = (unsigned)(uint8_t)(bits[from >> 3] ^ flip) >> (from & 7);
+        if (rest) {
+            from += sl_ctz64(rest);
+            return from < to ? from : to;
+        }
+        from = (from | 7) + 1;
+    }
+    return to;
+}
+
+static bool row_below(const struct view *v, int64_t row, const struct sl_head *bound)
+{
+    if (v->prefix[row] != bound->prefix)
+        return v->prefix[row] < bound->prefix;
+    size_t len;
+    const uint8_t *key = view_key(v, row, &len);
+    return bytes_compare(key, len, bound->key, bound->len) < 0;
+}
+
+int64_t view_rows_below(const struct view *v, int64_t from, const struct sl_head *bound)
+{
+    if (!bound->key)
+        return v->rows;
+    int64_t below = from, step = 1; /* row `below` is below the bound */
+    while (below + step < v->rows && row_below(v, below + step, bound)) {
+        below += step;
+        step *= 2;
+    }
+    int64_t end = below + step < v->rows ? below + step : v->rows; /* row `end` is not, or there is none */
+    while (end - below > 1) {
+        int64_t middle = below + (end - below) / 2;
+        if (row_below(v, middle, bound))
+            below = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
+/* ---- analysis
+ * -------------------------------------------------------------------------------------------------- */
+
+static sl_status order_error(const struct cursor *c, int64_t row)
+{
+    sl_status status = sl_corrupt("run %s: the key of row %" PRId64
+                                  " is smaller than the one before it: not sorted by %s as bytes",
+                                  c->name, row, c->plan->key_column);
+    return sl_hint(status, "the run must be sorted again (sl_sort_stream) before it is merged");
+}
+
+/* Prefixes, order and repeated keys in one pass. Row -1 is the last of the view before, when there is one. */
+static sl_status analyse_keys(const struct cursor *c, struct view *v)
+{
+    if (v->key->null_count > 0)
+        return sl_corrupt("run %s: a null in the key column %s", c->name, c->plan->key_column);
+    memset(v->repeats, 0, bitmap_bytes(v->rows));
+    const uint8_t *before = NULL;
+    size_t before_len = 0;
+    uint64_t before_prefix = 0;
+    if (c->view) {
+        before = view_key(c->view, c->view->rows - 1, &before_len);
+        before_prefix = c->view->prefix[c->view->rows - 1];
+    }
+    for (int64_t i = 0; i < v->rows; i++) {
+        size_t len;
+        const uint8_t *key = view_key(v, i, &len);
+        uint64_t prefix = key_prefix(key, len);
+        v->prefix[i] = prefix;
+        if (SL_UNLIKELY(prefix < before_prefix))
+            return order_error(c, c->rows_loaded + i);
+        if (prefix == before_prefix && before) {
+            int order = bytes_compare(before, before_len, key, len);
+            if (SL_UNLIKELY(order > 0))
+                return order_error(c, c->rows_loaded + i);
+            if (order == 0 && i > 0) {
+                bit_set(v->repeats, i - 1);
+                v->has_repeats = true;
+            }
+        }
+        before = key;
+        before_len = len;
+        before_prefix = prefix;
+    }
+    return SL_OK;
+}
+
+static void mark_delete(struct view *v, int64_t row)
+{
+    bit_set(v->deletes, row);
+    v->has_deletes = true;
+}
+
+static bool text_equals(const sl_array *a, int64_t row, const char *text, size_t text_len)
+{
+    size_t len;
+    const uint8_t *value = sl_bytes_at(a, row, &len);
+    return len == text_len && memcmp(value, text, len) == 0;
+}
+
+/* The custom marker compares as text (spec/log-format.md 10.4), whatever the column's type. */
+static sl_status analyse_marker(struct cursor *c, struct view *v, const sl_array *a)
+{
+    const char *marker = c->plan->marker_value;
+    size_t marker_len = strlen(marker);
+    bool is_text = a->type->id == SL_STRING || a->type->id == SL_BINARY;
+    for (int64_t i = 0; i < v->rows; i++) {
+        if (!sl_is_valid(a, i))
+            continue;
+        if (is_text) {
+            if (text_equals(a, i, marker, marker_len))
+                mark_delete(v, i);
+            continue;
+        }
+        c->scratch.len = 0;
+        SL_TRY(sl_value_text(a, i, SL_TEXT_PLAIN, &c->scratch));
+        if (c->scratch.len == marker_len && memcmp(c->scratch.data, marker, marker_len) == 0)
+            mark_delete(v, i);
+    }
+    return SL_OK;
+}
+
+static void analyse_operation(struct view *v, const sl_array *a)
+{
+    for (int64_t i = 0; i < v->rows; i++)
+        if (sl_is_valid(a, i) && (text_equals(a, i, "D", 1) || text_equals(a, i, "-U", 2)))
+            mark_delete(v, i);
+}
+
+static sl_status analyse_deletes(struct cursor *c, struct view *v)
+{
+    if (c->delete_flag < 0 && c->marker < 0 && c->operation < 0)
+        return SL_OK;
+    memset(v->deletes, 0, bitmap_bytes(v->rows));
+    if (c->delete_flag >= 0) {
+        const sl_array *flag = v->batch->columns[c->delete_flag];
+        for (int64_t i = 0; i < v->rows; i++)
+            if (sl_is_valid(flag, i) && sl_bool_at(flag, i))
+                mark_delete(v, i);
+    }
+    if (c->marker >= 0)
+        SL_TRY(analyse_marker(c, v, v->batch->columns[c->marker]));
+    if (c->operation >= 0)
+        analyse_operation(v, v->batch->columns[c->operation]);
+    return SL_OK;
+}
+
+/* Ordering values after promotion to the reader's type; where that is impossible the newer record wins (8.3).
+ */
+static sl_status analyse_ordering(const struct cursor *c, struct view *v)
+{
+    for (size_t i = 0; i < c->plan->ordering_count; i++) {
+        if (c->ordering[i] < 0)
+            continue;
+        sl_array *a = v->batch->columns[c->ordering[i]];
+        const sl_type *want = c->plan->ordering_types[i];
+        if (sl_type_equal(a->type, want)) {
+            v->ordering[i] = sl_array_ref(a);
+        } else if (sl_cast_possible(a->type, want)) {
+            SL_TRY_CTX(sl_cast(a, want, &v->ordering[i]), "run %s: ordering column %s", c->name,
+                       c->plan->ordering[i]);
+        } else {
+            v->incomparable = true;
+        }
+    }
+    return SL_OK;
+}
+
+static uint64_t count_deletes(const struct view *v)
+{
+    if (v->is_delete_run)
+        return (uint64_t)v->rows;
+    uint64_t n = 0;
+    if (v->has_deletes)
+        for (int64_t i = bitmap_next(v->deletes, 0, v->rows, true); i < v->rows;
+             i = bitmap_next(v->deletes, i + 1, v->rows, true))
+            n++;
+    return n;
+}
+
+/* The next batch that has rows, or NULL. c->view must still be the one before. */
+static sl_status view_load(struct cursor *c, struct view **out)
+{
+    *out = NULL;
+    sl_batch *batch = NULL;
+    struct view *v = NULL;
+    sl_status status = SL_OK;
+    while (!c->ended && !batch) {
+        SL_GO(sl_check_cancel(c->plan->runtime));
+        SL_GO(sl_stream_next(c->run.rows, &batch));
+        if (!batch) {
+            c->ended = true;
+        } else if (batch->rows == 0) {
+            sl_batch_unref(batch);
+            batch = NULL;
+        }
+    }
+    if (!batch)
+        return SL_OK;
+    if (batch->schema->field_count != c->run.rows->schema->field_count)
+        SL_GO(sl_internal("run %s: a batch of another schema than its stream's", c->name));
+    SL_GO(view_reserve(c, batch->rows, &v));
+    v->batch = batch;
+    batch = NULL;
+    v->key = v->batch->columns[c->key];
+    v->plain = batch_is_plain(v->batch);
+    v->row_bytes = sl_batch_bytes(v->batch) / (size_t)v->rows + 1;
+    SL_GO(analyse_keys(c, v));
+    SL_GO(analyse_deletes(c, v));
+    SL_GO(analyse_ordering(c, v));
+    c->rows_loaded += v->rows;
+    c->deletes_loaded += count_deletes(v);
+    *out = v;
+    return SL_OK;
+done:
+    view_unref(v);
+    sl_batch_unref(batch);
+    return status;
+}
+
+/* ---- cursors
+ * -------------------------------------------------------------------------------------------------- */
+
+static sl_status find_columns(struct cursor *c)
+{
+    const sl_type *schema = c->run.rows->schema;
+    const struct merge_plan *plan = c->plan;
+    const char *name = c->name;
+    c->delete_flag = c->marker = c->operation = -1;
+    c->key = sl_type_field_index(schema, plan->key_column);
+    if (c->key < 0 && c->run.is_deletes) /* delete logs name it so whatever the key column is called */
+        c->key = sl_type_field_index(schema, "_hoodie_record_key");
+    if (c->key < 0)
+        return sl_corrupt("run %s has no key column %s", name, plan->key_column);
+    enum sl_type_id id = schema->fields[c->key].type->id;
+    if (id != SL_STRING && id != SL_BINARY)
+        return sl_corrupt("run %s: the key column %s is not a string", name, plan->key_column);
+    for (size_t i = 0; i < plan->ordering_count; i++)
+        c->ordering[i] = sl_type_field_index(schema, plan->ordering[i]);
+    /* A base row is a row: its marker was judged when it was written. */
+    if (c->run.is_deletes || c->run.is_base || plan->keep_duplicates)
+        return SL_OK;
+    if (plan->delete_column)
+        c->delete_flag = sl_type_field_index(schema, plan->delete_column);
+    if (c->delete_flag >= 0 && schema->fields[c->delete_flag].type->id != SL_BOOL)
+        c->delete_flag = -1; /* only a boolean marks */
+    if (plan->marker_column && plan->marker_value)
+        c->marker = sl_type_field_index(schema, plan->marker_column);
+    c->operation = sl_type_field_index(schema, "_hoodie_operation");
+    if (c->operation >= 0 && schema->fields[c->operation].type->id != SL_STRING)
+        c->operation = -1;
+    return SL_OK;
+}
+
+static sl_status check_schema(const struct cursor *c)
+{
+    const sl_type *have = c->run.rows->schema, *want = c->plan->schema;
+    bool same = have->field_count == want->field_count;
+    for (size_t i = 0; same && i < want->field_count; i++)
+        same = strcmp(have->fields[i].name, want->fields[i].name) == 0 &&
+               sl_type_equal(have->fields[i].type, want->fields[i].type);
+    return same ? SL_OK : sl_internal("run %s was not conformed to the schema of the merge", c->name);
+}
+
+sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct merge_plan *plan)
+{
+    *c = (struct cursor){.run = *run, .plan = plan};
+    if (!(c->name = sl_strdup(run->name ? run->name : "(unnamed)")))
+        return sl_nomem();
+    if (run->is_deletes && (run->is_base || plan->keep_duplicates))
+        return sl_internal("run %s: deletes neither form a base file nor are they plainly inserted", c->name);
+    if (plan->ordering_count)
+        SL_NEW_ARRAY(c->ordering, plan->ordering_count);
+    if (!run->is_deletes)
+        SL_TRY(check_schema(c));
+    return find_columns(c);
+}
+
+void cursor_close(struct cursor *c)
+{
+    struct view *view = c->view, *ahead = c->ahead;
+    c->view = c->ahead = NULL;
+    view_unref(view);
+    view_unref(ahead);
+    view_free(c->spare);
+    c->spare = NULL;
+    sl_free(c->ordering);
+    c->ordering = NULL;
+    sl_free(c->name);
+    c->name = NULL;
+    sl_buf_free(&c->scratch);
+    sl_stream_close(c->run.rows);
+    c->run.rows = NULL;
+}
+
+static void cursor_head(const struct cursor *c, struct sl_head *head)
+{
+    if (!c->view) {
+        *head = (struct sl_head){0};
+        return;
+    }
+    size_t len;
+    head->key = view_key(c->view, c->row, &len);
+    head->len = (uint32_t)len;
+    head->prefix = c->view->prefix[c->row];
+}
+
+sl_status cursor_advance(struct cursor *c, struct sl_head *head)
+{
+    if (c->view && c->row + 1 < c->view->rows) {
+        c->row++;
+    } else {
+        struct view *next = c->ahead;
+        c->ahead = NULL;
+        if (!next)
+            SL_TRY(view_load(c, &next));
+        view_unref(c->view);
+        c->view = next;
+        c->row = 0;
+    }
+    cursor_head(c, head);
+    return SL_OK;
+}
+
+sl_status cursor_last_repeats(struct cursor *c, bool *repeats)
+{
+    if (!c->ahead)
+        SL_TRY(view_load(c, &c->ahead));
+    int64_t last = c->view->rows - 1;
+    *repeats = false;
+    if (c->ahead && c->ahead->prefix[0] == c->view->prefix[last]) {
+        size_t len, ahead_len;
+        const uint8_t *key = view_key(c->view, last, &len), *ahead = view_key(c->ahead, 0, &ahead_len);
+        *repeats = bytes_compare(key, len, ahead, ahead_len) == 0;
+    }
+    return SL_OK;
+}
+
+sl_status cursor_repeats(struct cursor *c, bool *repeats)
+{
+    if (SL_UNLIKELY(c->row + 1 == c->view->rows))
+        return cursor_last_repeats(c, repeats);
+    *repeats = c->view->has_repeats && bit_get(c->view->repeats, c->row);
+    return SL_OK;
+}

@@ -1,0 +1,225 @@
+/* Private to merge/. The picture: cursor.c turns streams into views, loser_tree.c orders them, rule.c judges,
+ * gather.c collects the survivors as row ranges, merge.c and operands.c are the loops around them. */
+#ifndef SL_MERGE_INT_H
+#define SL_MERGE_INT_H
+
+#include "merge/merge.h"
+
+/* ---- loser tree, for the merge loop and the tests
+ * ------------------------------------------------------------- */
+
+/* Whether another source holds the key of the group that was just opened. */
+bool loser_tree_tied(const sl_loser_tree *tree);
+/* The first broken invariant of spec/lsm-layout.md 10.4 (1 to 5), NULL when all hold. */
+const char *loser_tree_check(const sl_loser_tree *tree);
+/* Who sits in a cell, with state and jump pointer (-1: none). */
+int32_t loser_tree_node(const sl_loser_tree *tree, size_t node, enum sl_leaf_state *state,
+                        int32_t *first_same);
+
+/* ---- what a merge was asked to do
+ * ------------------------------------------------------------------------------ */
+
+struct merge_plan {
+    sl_arena *names; /* the strings below live here */
+    const char *key_column;
+    const char *const *ordering;
+    const sl_type **ordering_types; /* borrowed from the schema */
+    size_t ordering_count;          /* 0: the newer record always wins */
+    const char *delete_column, *marker_column, *marker_value;
+    bool classic;
+    bool keep_duplicates;
+    enum sl_order_policy order;
+    const sl_type *schema;
+    int64_t batch_rows;
+    const sl_runtime *runtime;
+};
+/* Checks and copies the options; the schema gets a reference. merge_plan_free frees what a failed init left.
+ */
+SL_MUST_USE sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options *options);
+void merge_plan_free(struct merge_plan *plan);
+
+/* ---- views: one batch of a run, analysed
+ * ---------------------------------------------------------------------- */
+
+struct cursor;
+/* Counted so that a survivor may outlive its cursor's stay in the batch. One thread only. */
+struct view {
+    int refs;
+    struct cursor *owner;
+    sl_batch *batch;
+    const sl_array *key;
+    sl_array **ordering; /* of the plan's types; NULL member: the run lacks the column, all null */
+    uint64_t *prefix;    /* key_prefix of each row */
+    uint8_t *repeats;    /* bit i: row i + 1 of this batch has the key of row i */
+    uint8_t *deletes;    /* bit i: row i carries a delete marker */
+    bool has_repeats, has_deletes;
+    bool incomparable; /* an ordering column that cannot become the reader's type: the newer record wins */
+    bool plain;        /* no dictionaries: may be handed on as it is */
+    bool is_base, is_delete_run;
+    int64_t rows;
+    int64_t rows_cap;
+    size_t row_bytes; /* average */
+};
+SL_INLINE struct view *view_ref(struct view *view)
+{
+    view->refs++;
+    return view;
+}
+void view_unref(struct view *view); /* NULL is fine */
+
+/* Always a valid pointer, also for an empty key. */
+SL_INLINE const uint8_t *view_key(const struct view *view, int64_t row, size_t *len)
+{
+    static const uint8_t empty;
+    const uint8_t *key = sl_bytes_at(view->key, row, len);
+    return *len ? key : &empty;
+}
+SL_INLINE bool view_is_delete(const struct view *view, int64_t row)
+{
+    return view->is_delete_run || (view->has_deletes && bit_get(view->deletes, row));
+}
+/* First row in [from, to) whose bit is `value`, or `to`. */
+int64_t bitmap_next(const uint8_t *bits, int64_t from, int64_t to, bool value);
+/* First row in [from, rows) whose key is not below `bound` (key NULL: no bound). Row `from` is known to be
+ * below. */
+int64_t view_rows_below(const struct view *view, int64_t from, const struct sl_head *bound);
+
+/* ---- cursors: where a run stands
+ * ------------------------------------------------------------------------------- */
+
+struct cursor {
+    struct sl_run run;
+    const struct merge_plan *plan;
+    struct view *view; /* NULL before the first row and at the end */
+    int64_t row;
+    struct view
+        *ahead; /* the next view, loaded early when the last row of a view had to know whether it repeats */
+    struct view *spare; /* kept for its memory */
+    bool ended;
+    int key, delete_flag, marker, operation; /* column indexes, -1: none */
+    int *ordering;
+    char *name; /* for errors */
+    int64_t rows_loaded;
+    uint64_t deletes_loaded;
+    sl_buf scratch;
+};
+/* Takes over the stream in every case; cursor_close frees what a failed open left. */
+SL_MUST_USE sl_status cursor_open(struct cursor *cursor, const struct sl_run *run,
+                                  const struct merge_plan *plan);
+void cursor_close(struct cursor *cursor);
+SL_MUST_USE sl_status cursor_advance(struct cursor *cursor, struct sl_head *head);
+/* Whether the next row has the key of the current one, also across batches. */
+SL_MUST_USE sl_status cursor_repeats(struct cursor *cursor, bool *repeats);
+/* The same for the last row of the view. */
+SL_MUST_USE sl_status cursor_last_repeats(struct cursor *cursor, bool *repeats);
+
+/* ---- rules
+ * ------------------------------------------------------------------------------------------------------ */
+
+struct record {
+    struct view *view; /* a reference; NULL: no record */
+    int64_t row;
+    bool is_delete;
+    bool is_commit_delete; /* a delete without an ordering value: beats what is older, loses to what is newer
+                            */
+};
+/* The record under the cursor, with a reference. */
+void record_take(struct record *out, const struct cursor *cursor);
+SL_INLINE void record_drop(struct record *record)
+{
+    view_unref(record->view);
+    record->view = NULL;
+}
+/* `next` replaces `kept` when the rule says so (or nothing is kept yet); the other reference is dropped. */
+void rule_fold(const struct merge_plan *plan, struct record *kept,
+               struct record *next); /* spec/lsm-layout.md 8.2 */
+void rule_fold_logs(const struct merge_plan *plan, struct record *kept,
+                    struct record *next); /* spec/log-format.md 10.3, fold */
+void rule_join_base(const struct merge_plan *plan, struct record *base,
+                    struct record *log); /* ... final: base gets the result */
+
+/* ---- gathering
+ * --------------------------------------------------------------------------------------------------- */
+
+struct segment {
+    struct view *view;
+    int64_t first, count;
+};
+struct gather {
+    sl_batch_builder builder;
+    struct segment *segments;
+    size_t segment_count;
+    int64_t rows; /* settled and pending */
+    size_t bytes; /* estimate of the same */
+    int64_t batch_rows;
+    sl_batch *whole; /* the result is this batch, as it is */
+};
+SL_MUST_USE sl_status gather_init(struct gather *g, const sl_type *schema, int64_t batch_rows);
+void gather_free(struct gather *g);
+bool gather_full(const struct gather *g);
+/* At most gather_room() rows. */
+SL_MUST_USE sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count);
+/* How many rows of the view still fit, at least 1 unless the batch is full. */
+int64_t gather_room(const struct gather *g, const struct view *view);
+void gather_whole(struct gather *g, struct view *view); /* g must be empty */
+SL_MUST_USE sl_status
+gather_settle(struct gather *g); /* copies what is pending: no view is needed any more */
+SL_MUST_USE sl_status gather_finish(struct gather *g, sl_batch **out); /* NULL: nothing was gathered */
+
+/* ---- the merger: cursors and tree under one roof
+ * ------------------------------------------------------------------ */
+
+struct merger {
+    struct merge_plan plan;
+    struct cursor *cursors;
+    size_t count;
+    sl_loser_tree *tree;
+    struct gather *gathers; /* settled before a view is left, so that each source holds one batch */
+    size_t gather_count;
+    struct sl_merge_counts *counts; /* never NULL */
+    struct sl_merge_counts own_counts;
+    size_t last_source;
+    unsigned streak; /* groups in a row that last_source won alone */
+};
+/* Takes over the streams in every case; merger_close frees what a failed open left. */
+SL_MUST_USE sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
+                                  const struct sl_merge_options *options, struct gather *gathers,
+                                  size_t gather_count, struct sl_merge_counts *counts);
+void merger_close(struct merger *m);
+/* Rows from the champion's current one on that form groups of their own and are all deletes or all none; 0:
+ * the group that was opened has several records. They lie in the cursor's view. */
+SL_MUST_USE sl_status merger_alone(struct merger *m, size_t source, int64_t *rows);
+/* Leaves those rows behind and opens the next group. */
+SL_MUST_USE sl_status merger_skip(struct merger *m, size_t source, int64_t rows);
+/* Hands out all records of the open group one by one: fills `record` (a reference), view NULL at the group's
+ * end, when the next group is open. */
+SL_MUST_USE sl_status merger_pop(struct merger *m, struct record *record);
+void merger_count(struct merger *m); /* brings the counts that cursors and tree keep up to date */
+
+/* ---- spilling
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* A temporary file that is unlinked from the start; runs lie in it one behind the other. */
+struct spill_file;
+SL_MUST_USE sl_status spill_file_new(const char *folder, struct spill_file **out); /* NULL: $TMPDIR or /tmp */
+void spill_file_free(struct spill_file *file);
+struct spill_run {
+    uint64_t offset, end;
+};
+/* Writes what the stream yields as a run behind the last one. */
+SL_MUST_USE sl_status spill_write(struct spill_file *file, sl_stream *rows, struct spill_run *out);
+/* Reads a run; the file must outlive the stream. */
+SL_MUST_USE sl_status spill_read(struct spill_file *file, const struct spill_run *run, const sl_type *schema,
+                                 sl_stream **out);
+
+/* Rows of a set of batches in sorted order. */
+struct sort_entry {
+    uint64_t prefix;
+    uint32_t chunk, row;
+};
+/* Sorts by (key, position in `entries`); keys[c] is the key column of chunk c. `spare` has room for as many.
+ */
+void sort_entries(struct sort_entry *entries, struct sort_entry *spare, size_t count,
+                  const sl_array *const *keys);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * Cursors and loser tree under one roof, and the gallop: where one source is alone for long, its rows are
+ * taken as one stretch, found by exponential search for the runner-up's key instead of a match per row.
+ */
+#include "merge/merge_int.h"
+
+enum {
+    GALLOP_AFTER = 4, /* groups in a row won by one source before a stretch is looked for */
+    GALLOP_WORTH = 8, /* a shorter stretch was not worth the search: count again */
+};
+
+static sl_status merger_advance(void *context, size_t source, struct sl_head *head)
+{
+    struct merger *m = context;
+    struct cursor *c = &m->cursors[source];
+    if (c->view && c->row + 1 == c->view->rows)
+        for (size_t i = 0; i < m->gather_count; i++)
+            SL_TRY(gather_settle(&m->gathers[i]));
+    return cursor_advance(c, head);
+}
+
+static sl_status merger_repeats(void *context, size_t source, bool *repeats)
+{
+    struct merger *m = context;
+    return cursor_repeats(&m->cursors[source], repeats);
+}
+
+static void close_streams(const struct sl_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sl_stream_close(runs[i].rows);
+}
+
+sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
+                      const struct sl_merge_options *options, struct gather *gathers, size_t gather_count,
+                      struct sl_merge_counts *counts)
+{
+    *m = (struct merger){.gathers = gathers, .gather_count = gather_count};
+    m->counts = counts ? counts : &m->own_counts;
+    *m->counts = (struct sl_merge_counts){0};
+    m->last_source = SIZE_MAX;
+    sl_status status = merge_plan_init(&m->plan, options);
+    if (status == SL_OK && !(m->cursors = sl_calloc(count ? count : 1, sizeof *m->cursors)))
+        status = sl_nomem();
+    if (status != SL_OK) {
+        close_streams(runs, count);
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sl_status opened = status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan) : SL_OK;
+        if (status != SL_OK)
+            sl_stream_close(runs[i].rows);
+        else
+            m->count = i + 1;
+        if (opened != SL_OK)
+            status = opened;
+    }
+    for (size_t i = 0; i < gather_count && status == SL_OK; i++)
+        status = gather_init(&gathers[i], m->plan.schema, m->plan.batch_rows);
+    if (status == SL_OK)
+        status = sl_loser_tree_new(count, merger_advance, merger_repeats, m, &m->tree);
+    return status;
+}
+
+void merger_close(struct merger *m)
+{
+    for (size_t i = 0; i < m->gather_count; i++) /* before the cursors: their views go back to them */
+        gather_free(&m->gathers[i]);
+    sl_loser_tree_free(m->tree);
+    for (size_t i = 0; i < m->count; i++)
+        cursor_close(&m->cursors[i]);
+    sl_free(m->cursors);
+    merge_plan_free(&m->plan);
+    *m = (struct merger){0};
+}
+
+void merger_count(struct merger *m)
+{
+    struct sl_merge_counts *n = m->counts;
+    n->rows_in = n->deletes_in = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        n->rows_in += (uint64_t)m->cursors[i].rows_loaded;
+        n->deletes_in += m->cursors[i].deletes_loaded;
+    }
+    n->comparisons = sl_loser_tree_comparisons(m->tree);
+}
+
+/* Shortens [row, end) so that every row is a group of its own, and all are deletes or none is. */
+static sl_status limit_to_singles(struct cursor *c, int64_t *end)
+{
+    const struct view *v = c->view;
+    if (v->has_repeats)
+        *end = bitmap_next(v->repeats, c->row, *end, true);
+    if (v->has_deletes && *end > c->row)
+        *end = bitmap_next(v->deletes, c->row, *end, !bit_get(v->deletes, c->row));
+    if (*end == v->rows) {
+        bool repeats;
+        SL_TRY(cursor_last_repeats(c, &repeats));
+        *end -= repeats;
+    }
+    return SL_OK;
+}
+
+sl_status merger_alone(struct merger *m, size_t source, int64_t *rows)
+{
+    struct cursor *c = &m->cursors[source];
+    *rows = 0;
+    if (loser_tree_tied(m->tree)) {
+        m->streak = 0;
+        return SL_OK;
+    }
+    m->streak = source == m->last_source ? m->streak + 1 : 1;
+    m->last_source = source;
+    int64_t end = c->row + 1;
+    if (m->streak >= GALLOP_AFTER || m->count == 1) {
+        struct sl_head bound;
+        sl_loser_tree_runner_up(m->tree, &bound);
+        end = view_rows_below(c->view, c->row, &bound);
+        if (end - c->row < GALLOP_WORTH)
+            m->streak = 0;
+    }
+    /* Duplicates of an untouched base, and of a plain insert, are handed through (8.3). */
+    if (!c->run.is_base && !m->plan.keep_duplicates)
+        SL_TRY(limit_to_singles(c, &end));
+    *rows = end - c->row;
+    return SL_OK;
+}
+
+sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
+{
+    if (rows > 1)
+        m->counts->gallop_rows += (uint64_t)rows;
+    m->cursors[source].row += rows - 1;
+    return sl_loser_tree_replay(m->tree);
+}
+
+sl_status merger_pop(struct merger *m, struct record *record)
+{
+    record->view = NULL;
+    int64_t source = sl_loser_tree_peek(m->tree);
+    if (source < 0)
+        return sl_loser_tree_next_key(m->tree);
+    record_take(record, &m->cursors[source]);
+    sl_status status = sl_loser_tree_pop(m->tree);
+    if (status != SL_OK)
+        record_drop(record);
+    return status;
+}

@@ -210,20 +210,6 @@ done:
     return status;
 }
 
-/* The table's schema at the newest write, with the meta columns. */
-static sl_status full_schema(const sl_table *table, const sl_type **out)
-{
-    sl_timeline timeline;
-    const sl_type *data;
-    SL_TRY(sl_timeline_load(table, &timeline));
-    sl_status status = sl_table_schema(table, &timeline, NULL, &data);
-    sl_timeline_free(&timeline);
-    SL_TRY(status);
-    status = sl_schema_with_meta(data, out);
-    sl_type_unref(data);
-    return status;
-}
-
 /* ---- runs --------------------------------------------------------------------------------------------------- */
 
 struct run_list {
@@ -345,19 +331,16 @@ sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice, const
         return open_base_only(table, slice, options, out);
     struct assembly a = {.table = table, .slice = slice, .options = options};
     struct sl_merge_options rules;
-    const sl_type *full = NULL;
     sl_status status = SL_OK;
     if (!table->populate_meta) {
         status = sl_unsupported("merging logs of a table without meta columns");
         goto done;
     }
-    SL_GO(full_schema(table, &full));
-    SL_GO(merging_schema(table, options->schema, full, &a.schema));
+    SL_GO(merging_schema(table, options->schema, options->table_schema, &a.schema));
     SL_GO(sl_table_rules(table, a.schema, &rules));
     SL_GO(sl_delete_schema(&rules, &a.delete_schema));
     SL_GO(open_merged(&a, out));
 done:
     assembly_free(&a);
-    sl_type_unref(full);
     return status ? sl_context(status, "file group %s", slice->group->file_id) : SL_OK;
 }

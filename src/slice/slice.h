@@ -33,6 +33,7 @@ struct sl_row_group_filter {
 
 struct sl_slice_options {
     const sl_type *schema;                    /* columns of the result, meta columns included where wanted */
+    const sl_type *table_schema;              /* all columns of the table, meta columns included */
     bool keys_needed;                         /* the result must be in key order even if there is nothing to merge */
     bool strict_order;                        /* a run out of order fails instead of being sorted again */
     const struct sl_row_group_filter *filter; /* applied only where no merge can be changed by it: slices without logs */

@@ -1,0 +1,388 @@
+/*
+ * One file group of a commit. Three ways, by what is there and what the layout wants:
+ *
+ *   create   no slice yet: a sorted base file (only when no row may be a delete: see below)
+ *   merge    copy-on-write: base and rows folded into a new base file of the same group
+ *   log      lsm_tree: rows reduced to operands, a sorted data log and, when needed, a delete log
+ *
+ * A delete in a group without a base file still matters on merge-on-read: it outlives older rows that come later, so it is
+ * logged, and then the rows are logged beside it.
+ */
+#include "write/write_int.h"
+#include <stdio.h>
+#include <string.h>
+
+#define FAN_IN 64 /* spilled runs that are merged at once */
+
+struct task {
+    struct flush *flush;
+    struct write_group *group;
+    const char *partition;
+    uint32_t number;
+    char file_id[80];
+    const sl_data_file *base;    /* NULL: the group has none */
+    bool exists;                 /* the group has a slice */
+    struct sl_run *runs;         /* owned array; streams are handed to the merge */
+    size_t run_count;
+};
+
+/* ---- the group on storage ----------------------------------------------------------------------------------- */
+
+static const sl_partition *find_partition(const sl_view *view, const char *path)
+{
+    for (size_t i = 0; i < view->partition_count; i++)
+        if (strcmp(view->partitions[i].path, path) == 0)
+            return &view->partitions[i];
+    return NULL;
+}
+
+/* At most one group may carry a bucket's number, and no number may reach the bucket count (spec/write-path.md 5.1). */
+static sl_status find_group(struct task *t)
+{
+    const sl_table *table = t->flush->table;
+    const sl_partition *partition = find_partition(t->flush->view, t->partition);
+    const sl_file_group *found = NULL;
+    for (size_t i = 0; partition && i < partition->group_count; i++) {
+        const sl_file_group *g = &partition->groups[i];
+        int64_t bucket = sl_bucket_of_file_id(g->file_id);
+        if (bucket < 0)
+            return sl_unsupported("file group %s has no bucket number: the table was not written through a bucket index", g->file_id);
+        if (bucket >= (int64_t)table->buckets.buckets)
+            return sl_input("file group %s has bucket number %" PRId64 ", but the bucket count is %" PRIu32, g->file_id, bucket, table->buckets.buckets);
+        if ((uint32_t)bucket != t->group->bucket)
+            continue;
+        if (found)
+            return sl_corrupt("bucket %" PRIu32 " has two file groups, %s and %s", t->group->bucket, found->file_id, g->file_id);
+        found = g;
+    }
+    if (!found) {
+        sl_bucket_file_id(t->group->bucket, false, t->file_id);
+        return SL_OK;
+    }
+    snprintf(t->file_id, sizeof t->file_id, "%s", found->file_id);
+    t->exists = found->slice_count > 0;
+    for (size_t i = 0; i < found->slice_count && !t->base; i++)
+        t->base = found->slices[i].base;
+    return SL_OK;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------------------- */
+
+/* Each run of the sorter, stamped with meta columns (rows) or as it is (deletes). */
+static sl_status open_incoming(struct task *t)
+{
+    bool deletes = t->flush->operation == SL_OP_DELETE;
+    SL_TRY(sl_sorter_finish(t->group->sorter, FAN_IN, &t->runs, &t->run_count));
+    struct stamp stamp = {sl_txn_instant(t->flush->txn), t->partition, t->file_id, t->number};
+    for (size_t i = 0; i < t->run_count; i++) {
+        sl_stream *rows = t->runs[i].rows;
+        t->runs[i].rows = NULL;
+        t->runs[i].is_deletes = deletes;
+        SL_TRY(deletes ? sl_stream_conform(rows, t->flush->schema->deletes, &t->runs[i].rows)
+                       : stamp_rows(rows, t->flush->schema, &stamp, &t->runs[i].rows));
+    }
+    return SL_OK;
+}
+
+static sl_status add_base_run(struct task *t)
+{
+    struct sl_run *runs = sl_calloc(t->run_count + 1, sizeof *runs);
+    char *relative = NULL;
+    if (!runs)
+        return sl_nomem();
+    struct sl_run_options options = {.schema = t->flush->schema->full, .sorted = true, .pool = t->flush->table->runtime.pool};
+    sl_status status = sl_path_join(t->partition, t->base->name, &relative);
+    if (!status)
+        status = sl_run_open(t->flush->table, relative, &options, &runs[0].rows);
+    sl_free(relative);
+    if (status) {
+        sl_free(runs);
+        return status;
+    }
+    runs[0].is_base = true;
+    runs[0].name = t->base->name;
+    if (t->run_count)
+        memcpy(runs + 1, t->runs, t->run_count * sizeof *runs);
+    sl_free(t->runs);
+    t->runs = runs;
+    t->run_count++;
+    return SL_OK;
+}
+
+static void task_close(struct task *t)
+{
+    for (size_t i = 0; i < t->run_count; i++)
+        sl_stream_close(t->runs[i].rows);
+    sl_free(t->runs);
+}
+
+static bool keeps_duplicates(const struct flush *flush)
+{
+    return (flush->operation == SL_OP_INSERT || flush->operation == SL_OP_BULK_INSERT) &&
+           !sl_table_setting_true(flush->table, "hoodie.combine.before.insert", false);
+}
+
+static sl_status merge_rules(const struct task *t, struct sl_merge_options *out)
+{
+    SL_TRY(sl_table_rules(t->flush->table, t->flush->schema->full, out));
+    out->keep_duplicates = keeps_duplicates(t->flush);
+    return SL_OK;
+}
+
+/* The merge owns the streams whatever it returns. */
+static sl_status open_merge(struct task *t, const struct sl_merge_options *rules, struct sl_merge_counts *counts, sl_stream **out)
+{
+    size_t count = t->run_count;
+    t->run_count = 0;
+    return sl_merge_open(t->runs, count, rules, counts, out);
+}
+
+/* ---- base files --------------------------------------------------------------------------------------------- */
+
+static sl_status drain(sl_stream *rows, sl_file_writer *w)
+{
+    for (;;) {
+        sl_batch *batch;
+        SL_TRY(sl_stream_next(rows, &batch));
+        if (!batch)
+            return SL_OK;
+        sl_status status = sl_file_writer_write(w, batch);
+        sl_batch_unref(batch);
+        SL_TRY(status);
+    }
+}
+
+static sl_status write_base(struct task *t)
+{
+    struct flush *f = t->flush;
+    struct sl_file_spec spec = {.kind = SL_FILE_BASE,
+                                .partition = t->partition,
+                                .file_id = t->file_id,
+                                .task = t->number,
+                                .prev_commit = t->base ? t->base->parts.instant : "null",
+                                .prev_base_file = t->base ? t->base->name : NULL};
+    struct sl_merge_options rules;
+    struct sl_merge_counts counts = {0};
+    sl_stream *rows = NULL;
+    sl_file_writer *w = NULL;
+    uint64_t bytes;
+    sl_status status = SL_OK;
+    SL_GO(merge_rules(t, &rules));
+    SL_GO(open_merge(t, &rules, &counts, &rows));
+    SL_GO(sl_file_writer_open(f->table, f->txn, f->schema, &spec, &w));
+    SL_GO(drain(rows, w));
+    sl_stream_close(rows);
+    rows = NULL;
+    /* A base file may be empty: it replaces one whose rows are all deleted. A new group without rows needs no file. */
+    if (!t->base && sl_file_writer_rows(w) == 0)
+        goto done;
+    sl_write_stat stat = {.num_writes = sl_file_writer_rows(w),
+                          .num_inserts = (int64_t)counts.inserted,
+                          .num_updates = (int64_t)counts.updated,
+                          .num_deletes = (int64_t)counts.deleted};
+    if (!t->base)
+        stat.num_inserts = stat.num_writes;
+    sl_file_writer *closing = w;
+    w = NULL;
+    SL_GO(sl_file_writer_close(closing, &stat, &bytes));
+    atomic_fetch_add(&f->rows_written, (uint64_t)stat.num_writes);
+    atomic_fetch_add(&f->inserted, (uint64_t)stat.num_inserts);
+    atomic_fetch_add(&f->updated, (uint64_t)stat.num_updates);
+    atomic_fetch_add(&f->deleted, (uint64_t)stat.num_deletes);
+    atomic_fetch_add(&f->files, 1);
+    atomic_fetch_add(&f->bytes, bytes);
+done:
+    sl_stream_close(rows);
+    sl_file_writer_abort(w);
+    return status;
+}
+
+/* ---- logs --------------------------------------------------------------------------------------------------- */
+
+/* The log files of one flush: `rows` and `deletes` share a version and roll over to the next by size; what follows a
+ * commit-time delete (`second`, rare) waits until they are closed, because its version must be higher. */
+struct log_files {
+    struct task *task;
+    sl_file_writer *rows, *deletes;
+    uint32_t version, deletes_version;
+    uint64_t roll_bytes;
+    struct {
+        sl_batch **items;
+        size_t count, cap;
+    } late[2]; /* rows, deletes */
+};
+
+static sl_status log_open(struct log_files *l, enum sl_file_kind kind, uint32_t version, sl_file_writer **out)
+{
+    struct flush *f = l->task->flush;
+    struct sl_file_spec spec = {.kind = kind,
+                                .partition = l->task->partition,
+                                .file_id = l->task->file_id,
+                                .version = version,
+                                .task = l->task->number};
+    return sl_file_writer_open(f->table, f->txn, f->schema, &spec, out);
+}
+
+static sl_status log_close(struct log_files *l, sl_file_writer **w, bool is_deletes)
+{
+    struct flush *f = l->task->flush;
+    uint64_t bytes;
+    int64_t rows = sl_file_writer_rows(*w);
+    sl_write_stat stat = {0};
+    if (is_deletes)
+        stat.num_deletes = rows;
+    else
+        stat.num_writes = rows;
+    /* A bucket index tags every row of a group that exists as an update (spec/write-path.md 5.1). */
+    if (!is_deletes && l->task->exists)
+        stat.num_updates = rows;
+    else if (!is_deletes)
+        stat.num_inserts = rows;
+    sl_file_writer *closing = *w;
+    *w = NULL;
+    SL_TRY(sl_file_writer_close(closing, &stat, &bytes));
+    atomic_fetch_add(is_deletes ? &f->deleted : &f->rows_written, (uint64_t)rows);
+    atomic_fetch_add(&f->inserted, (uint64_t)stat.num_inserts);
+    atomic_fetch_add(&f->updated, (uint64_t)stat.num_updates);
+    atomic_fetch_add(&f->files, 1);
+    atomic_fetch_add(&f->bytes, bytes);
+    return SL_OK;
+}
+
+static sl_status keep_late(struct log_files *l, bool is_deletes, sl_batch *batch)
+{
+    if (l->late[is_deletes].count == l->late[is_deletes].cap) {
+        size_t cap = l->late[is_deletes].cap ? l->late[is_deletes].cap * 2 : 4;
+        sl_batch **grown = sl_realloc_array(l->late[is_deletes].items, cap, sizeof *grown);
+        if (!grown)
+            return sl_nomem();
+        l->late[is_deletes].items = grown;
+        l->late[is_deletes].cap = cap;
+    }
+    l->late[is_deletes].items[l->late[is_deletes].count++] = sl_batch_ref(batch);
+    return SL_OK;
+}
+
+static sl_status take_rows(void *context, sl_batch *batch, bool second)
+{
+    struct log_files *l = context;
+    if (second)
+        return keep_late(l, false, batch);
+    if (l->rows && sl_file_writer_bytes(l->rows) >= l->roll_bytes) {
+        SL_TRY(log_close(l, &l->rows, false));
+        l->version++;
+    }
+    if (!l->rows)
+        SL_TRY(log_open(l, SL_FILE_LOG, l->version, &l->rows));
+    return sl_file_writer_write(l->rows, batch);
+}
+
+static sl_status take_deletes(void *context, sl_batch *batch, bool second)
+{
+    struct log_files *l = context;
+    if (second)
+        return keep_late(l, true, batch);
+    if (!l->deletes)
+        SL_TRY(log_open(l, SL_FILE_DELETES, l->deletes_version, &l->deletes));
+    return sl_file_writer_write(l->deletes, batch);
+}
+
+static sl_status close_open_logs(struct log_files *l)
+{
+    if (l->rows)
+        SL_TRY(log_close(l, &l->rows, false));
+    if (l->deletes)
+        SL_TRY(log_close(l, &l->deletes, true));
+    return SL_OK;
+}
+
+static sl_status write_late(struct log_files *l)
+{
+    l->deletes_version = ++l->version;
+    for (int is_deletes = 0; is_deletes < 2; is_deletes++)
+        for (size_t i = 0; i < l->late[is_deletes].count; i++)
+            SL_TRY(is_deletes ? take_deletes(l, l->late[1].items[i], false) : take_rows(l, l->late[0].items[i], false));
+    return close_open_logs(l);
+}
+
+static void log_files_free(struct log_files *l)
+{
+    sl_file_writer_abort(l->rows);
+    sl_file_writer_abort(l->deletes);
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < l->late[k].count; i++)
+            sl_batch_unref(l->late[k].items[i]);
+        sl_free(l->late[k].items);
+    }
+}
+
+/* Duplicates are kept: the runs are merged by key without folding, and readers fold them. */
+static sl_status write_unreduced(struct task *t, struct log_files *l, const struct sl_merge_options *rules)
+{
+    sl_stream *rows;
+    SL_TRY(open_merge(t, rules, NULL, &rows));
+    sl_status status = SL_OK;
+    for (;;) {
+        sl_batch *batch;
+        SL_GO(sl_stream_next(rows, &batch));
+        if (!batch)
+            break;
+        status = take_rows(l, batch, false);
+        sl_batch_unref(batch);
+        if (status)
+            goto done;
+    }
+    status = close_open_logs(l);
+done:
+    sl_stream_close(rows);
+    return status;
+}
+
+static sl_status write_logs(struct task *t)
+{
+    struct log_files l = {.task = t, .version = 1, .deletes_version = 1};
+    struct sl_operand_sink sink = {&l, take_rows, take_deletes};
+    struct sl_merge_options rules;
+    struct sl_merge_counts counts = {0};
+    sl_status status = SL_OK;
+    SL_GO(sl_table_setting_bytes(t->flush->table, "hoodie.logfile.max.size", 1 << 30, &l.roll_bytes));
+    SL_GO(merge_rules(t, &rules));
+    /* Rows and deletes of one key must not part without an order between them: then it is reduced all the same. */
+    if (rules.keep_duplicates && !t->flush->saw_deletes) {
+        status = write_unreduced(t, &l, &rules);
+        goto done;
+    }
+    rules.keep_duplicates = false;
+    size_t count = t->run_count;
+    t->run_count = 0;
+    SL_GO(sl_merge_operands(t->runs, count, &rules, &sink, &counts));
+    SL_GO(close_open_logs(&l));
+    if (l.late[0].count || l.late[1].count)
+        SL_GO(write_late(&l));
+done:
+    log_files_free(&l);
+    return status;
+}
+
+/* ---- the task ----------------------------------------------------------------------------------------------- */
+
+sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
+{
+    struct task t = {.flush = flush, .group = group, .partition = partition, .number = number};
+    bool logs = flush->table->type == SL_MERGE_ON_READ;
+    sl_status status = SL_OK;
+    SL_GO(find_group(&t));
+    SL_GO(open_incoming(&t));
+    if (logs && (t.exists || flush->saw_deletes || flush->operation == SL_OP_DELETE)) {
+        status = write_logs(&t);
+    } else {
+        if (!t.base && flush->operation == SL_OP_DELETE) /* copy-on-write: nothing there to delete */
+            goto done;
+        if (t.base)
+            SL_GO(add_base_run(&t));
+        status = write_base(&t);
+    }
+done:
+    task_close(&t);
+    return status ? sl_context(status, "partition %s: bucket %" PRIu32, partition, group->bucket) : SL_OK;
+}

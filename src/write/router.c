@@ -1,0 +1,271 @@
+/*
+ * Rows to file groups: partition path and bucket of each row name its group, a counting sort over the batch gathers each
+ * group's rows, and they go to the group's sorter in arrival order. When the budget is used up the largest sorter spills.
+ */
+#include "write/write_int.h"
+#include <stdio.h>
+#include <string.h>
+
+sl_status router_init(struct router *r, const sl_table *table, const sl_type *schema)
+{
+    memset(r, 0, sizeof *r);
+    r->table = table;
+    r->schema = sl_type_ref(schema);
+    r->partition_cap = 64;
+    SL_NEW_ARRAY(r->partition_slots, r->partition_cap);
+    return SL_OK;
+}
+
+void router_free(struct router *r)
+{
+    for (size_t i = 0; i < r->group_count; i++)
+        sl_sorter_free(r->groups[i].sorter);
+    for (size_t i = 0; i < r->partitions.count; i++)
+        sl_free(r->groups_of[i]);
+    sl_free(r->groups_of);
+    sl_free(r->groups);
+    sl_free(r->partition_slots);
+    sl_free(r->buckets);
+    sl_free(r->group_of_row);
+    sl_free(r->rows);
+    sl_free(r->touched);
+    sl_free(r->group_rows);
+    sl_strings_free(&r->partitions);
+    sl_type_unref(r->schema);
+    memset(r, 0, sizeof *r);
+}
+
+/* ---- partitions --------------------------------------------------------------------------------------------- */
+
+static size_t partition_slot(const struct router *r, const char *path, size_t len)
+{
+    size_t mask = r->partition_cap - 1;
+    size_t slot = (size_t)sl_xxh64(path, len) & mask;
+    while (r->partition_slots[slot]) {
+        const char *there = r->partitions.items[r->partition_slots[slot] - 1];
+        if (strlen(there) == len && memcmp(there, path, len) == 0)
+            break;
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static sl_status partitions_grow(struct router *r)
+{
+    size_t *old = r->partition_slots;
+    size_t *slots = sl_calloc(r->partition_cap * 2, sizeof *slots);
+    if (!slots)
+        return sl_nomem();
+    r->partition_slots = slots;
+    r->partition_cap *= 2;
+    for (size_t i = 0; i < r->partitions.count; i++)
+        slots[partition_slot(r, r->partitions.items[i], strlen(r->partitions.items[i]))] = i + 1;
+    sl_free(old);
+    return SL_OK;
+}
+
+/* A path becomes folders: what the file system would take for something else is refused. */
+static sl_status check_path(const char *path, size_t len)
+{
+    if (memchr(path, 0, len))
+        return sl_input("partition path with a zero byte");
+    if (len && (path[0] == '/' || path[len - 1] == '/'))
+        return sl_hint(sl_input("partition path \"%.*s\" begins or ends with /", (int)len, path),
+                       "hoodie.datasource.write.partitionpath.urlencode=true at create escapes such values");
+    for (size_t start = 0; start < len;) {
+        const char *slash = memchr(path + start, '/', len - start);
+        size_t n = slash ? (size_t)(slash - path) - start : len - start;
+        const char *part = path + start;
+        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.') ||
+            (start == 0 && n >= 7 && memcmp(part, ".hoodie", 7) == 0))
+            return sl_hint(sl_input("partition path \"%.*s\" is no usable folder", (int)len, path),
+                           "hoodie.datasource.write.partitionpath.urlencode=true at create escapes / in values");
+        start += n + 1;
+    }
+    return SL_OK;
+}
+
+static sl_status partition_index(struct router *r, const uint8_t *path, size_t len, size_t *out)
+{
+    size_t slot = partition_slot(r, (const char *)path, len);
+    if (r->partition_slots[slot]) {
+        *out = r->partition_slots[slot] - 1;
+        return SL_OK;
+    }
+    SL_TRY(check_path((const char *)path, len));
+    if ((r->partitions.count + 1) * 2 > r->partition_cap) {
+        SL_TRY(partitions_grow(r));
+        slot = partition_slot(r, (const char *)path, len);
+    }
+    if (r->partitions.count == r->groups_of_cap) {
+        size_t cap = r->groups_of_cap ? r->groups_of_cap * 2 : 16;
+        size_t **grown = sl_realloc_array(r->groups_of, cap, sizeof *grown);
+        if (!grown)
+            return sl_nomem();
+        r->groups_of = grown;
+        r->groups_of_cap = cap;
+    }
+    size_t *buckets = sl_calloc(r->table->buckets.buckets, sizeof *buckets);
+    char *text = sl_strndup((const char *)path, len);
+    sl_status status = buckets && text ? sl_strings_add(&r->partitions, text) : sl_nomem();
+    sl_free(text);
+    if (status) {
+        sl_free(buckets);
+        return status;
+    }
+    r->groups_of[r->partitions.count - 1] = buckets;
+    r->partition_slots[slot] = r->partitions.count;
+    *out = r->partitions.count - 1;
+    return SL_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------- */
+
+static sl_status group_index(struct router *r, size_t partition, uint32_t bucket, size_t *out)
+{
+    size_t *known = &r->groups_of[partition][bucket];
+    if (*known) {
+        *out = *known - 1;
+        return SL_OK;
+    }
+    if (r->group_count == r->group_cap) {
+        size_t cap = r->group_cap ? r->group_cap * 2 : 16;
+        struct write_group *grown = sl_realloc_array(r->groups, cap, sizeof *grown);
+        if (!grown)
+            return sl_nomem();
+        r->groups = grown;
+        r->group_cap = cap;
+    }
+    struct write_group *g = &r->groups[r->group_count];
+    *g = (struct write_group){.bucket = bucket, .partition = partition};
+    SL_TRY(sl_sorter_new(r->schema, sl_meta_names[SL_META_RECORD_KEY], &r->table->runtime, &g->sorter));
+    *known = ++r->group_count;
+    *out = r->group_count - 1;
+    return SL_OK;
+}
+
+static bool same_value(const sl_array *a, int64_t i, int64_t j)
+{
+    size_t x_len, y_len;
+    const uint8_t *x = sl_bytes_at(a, i, &x_len), *y = sl_bytes_at(a, j, &y_len);
+    return x_len == y_len && memcmp(x, y, x_len) == 0;
+}
+
+static sl_status scratch_for_rows(struct router *r, size_t rows)
+{
+    if (rows <= r->scratch_rows)
+        return SL_OK;
+    uint32_t **const arrays[] = {&r->buckets, &r->group_of_row, &r->rows};
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t *grown = sl_realloc_array(*arrays[i], rows, sizeof *grown);
+        if (!grown)
+            return sl_nomem();
+        *arrays[i] = grown;
+    }
+    r->scratch_rows = rows;
+    return SL_OK;
+}
+
+/* Called before each row is counted, so that both arrays have room for every group there is. */
+static sl_status scratch_for_groups(struct router *r)
+{
+    if (r->group_count <= r->scratch_groups)
+        return SL_OK;
+    size_t cap = r->group_cap;
+    size_t *touched = sl_realloc_array(r->touched, cap, sizeof *touched);
+    if (!touched)
+        return sl_nomem();
+    r->touched = touched;
+    size_t *counts = sl_realloc_array(r->group_rows, cap, sizeof *counts);
+    if (!counts)
+        return sl_nomem();
+    memset(counts + r->scratch_groups, 0, (cap - r->scratch_groups) * sizeof *counts);
+    r->group_rows = counts;
+    r->scratch_groups = cap;
+    return SL_OK;
+}
+
+/* Fills group_of_row, counts rows per group, lists the groups that have any. */
+static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl_array *partitions, size_t *touched_count)
+{
+    size_t partition = 0;
+    *touched_count = 0;
+    for (int64_t i = 0; i < batch->rows; i++) {
+        size_t group;
+        if (i == 0 || !same_value(partitions, i, i - 1)) {
+            size_t len;
+            const uint8_t *path = sl_bytes_at(partitions, i, &len);
+            SL_TRY_CTX(partition_index(r, path, len, &partition), "row %" PRId64, i);
+        }
+        SL_TRY(group_index(r, partition, r->buckets[i], &group));
+        SL_TRY(scratch_for_groups(r));
+        r->group_of_row[i] = (uint32_t)group;
+        if (r->group_rows[group]++ == 0)
+            r->touched[(*touched_count)++] = group;
+    }
+    return SL_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+#define SPILL_WORTHWHILE (1 << 20) /* smaller sorters are left alone: their runs would be crumbs */
+
+static sl_status spill_largest(struct router *r, bool *spilled)
+{
+    struct write_group *largest = NULL;
+    size_t most = SPILL_WORTHWHILE;
+    for (size_t i = 0; i < r->group_count; i++)
+        if (sl_sorter_memory(r->groups[i].sorter) > most) {
+            most = sl_sorter_memory(r->groups[i].sorter);
+            largest = &r->groups[i];
+        }
+    *spilled = largest != NULL;
+    if (!largest)
+        return SL_OK;
+    r->spilled_runs++;
+    return sl_sorter_spill(largest->sorter);
+}
+
+/* Half of the budget is the sorters': the rest is for the commit's merges and encoders. */
+static sl_status make_room(struct router *r)
+{
+    const sl_budget *budget = r->table->runtime.budget;
+    if (!budget || !budget->limit)
+        return SL_OK;
+    size_t used = 0;
+    for (size_t i = 0; i < r->group_count; i++)
+        used += sl_sorter_memory(r->groups[i].sorter);
+    bool spilled = true;
+    while (used > budget->limit / 2 && spilled) {
+        SL_TRY(spill_largest(r, &spilled));
+        used = 0;
+        for (size_t i = 0; i < r->group_count; i++)
+            used += sl_sorter_memory(r->groups[i].sorter);
+    }
+    return SL_OK;
+}
+
+sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys, const sl_array *partitions)
+{
+    size_t touched_count;
+    SL_TRY(scratch_for_rows(r, (size_t)batch->rows));
+    SL_TRY(sl_bucket_of_keys(&r->table->buckets, keys, r->buckets));
+    SL_TRY(assign_groups(r, batch, partitions, &touched_count));
+    /* counting sort: group_rows becomes each group's end, walking backwards keeps arrival order */
+    size_t end = 0;
+    for (size_t t = 0; t < touched_count; t++)
+        r->group_rows[r->touched[t]] = end += r->group_rows[r->touched[t]];
+    for (int64_t i = batch->rows; i-- > 0;)
+        r->rows[--r->group_rows[r->group_of_row[i]]] = (uint32_t)i;
+    sl_status status = SL_OK;
+    for (size_t t = 0; t < touched_count; t++) { /* group_rows now holds each group's start */
+        size_t start = r->group_rows[r->touched[t]];
+        size_t stop = t + 1 < touched_count ? r->group_rows[r->touched[t + 1]] : (size_t)batch->rows;
+        if (!status)
+            status = sl_sorter_append(r->groups[r->touched[t]].sorter, batch, r->rows + start, stop - start);
+    }
+    for (size_t t = 0; t < touched_count; t++)
+        r->group_rows[r->touched[t]] = 0;
+    SL_TRY(status);
+    return make_room(r);
+}

@@ -1,0 +1,105 @@
+/* The meta columns of new rows (spec/write-path.md 2). */
+#include "write/write_int.h"
+#include <stdio.h>
+#include <string.h>
+
+struct stamp_stream {
+    sl_stream base;
+    sl_stream *rows;
+    const sl_write_schema *schema;
+    struct stamp stamp;
+    char prefix[64]; /* "<instant>_<task>_" */
+    uint64_t next_number;
+};
+
+/* "<instant>_<task>_<n>", n counting the task's rows. */
+static sl_status sequence_numbers(struct stamp_stream *s, int64_t rows, sl_array **out)
+{
+    sl_buffer *offsets = NULL, *values = NULL;
+    const sl_type *string = NULL;
+    size_t prefix = strlen(s->prefix);
+    sl_status status = SL_OK;
+    SL_GO(sl_type_new(SL_STRING, &string));
+    SL_GO(sl_buffer_new(((size_t)rows + 1) * 4, &offsets));
+    SL_GO(sl_buffer_new((size_t)rows * (prefix + 20), &values));
+    uint8_t *at = sl_buffer_data(values);
+    for (int64_t i = 0; i < rows; i++) {
+        store_le32(sl_buffer_data(offsets) + i * 4, (uint32_t)(at - sl_buffer_data(values)));
+        memcpy(at, s->prefix, prefix);
+        at += prefix;
+        char digits[20];
+        size_t n = 0;
+        uint64_t number = s->next_number++;
+        do
+            digits[n++] = (char)('0' + number % 10);
+        while (number /= 10);
+        while (n)
+            *at++ = (uint8_t)digits[--n];
+    }
+    store_le32(sl_buffer_data(offsets) + rows * 4, (uint32_t)(at - sl_buffer_data(values)));
+    status = sl_array_new(string, rows, 0, NULL, values, offsets, NULL, 0, NULL, out);
+    values = offsets = NULL; /* taken over, also on failure */
+done:
+    sl_buffer_unref(offsets);
+    sl_buffer_unref(values);
+    sl_type_unref(string);
+    return status;
+}
+
+static sl_status stamp_columns(struct stamp_stream *s, const sl_batch *batch, const sl_batch *data, sl_array **columns)
+{
+    const struct stamp *stamp = &s->stamp;
+    SL_TRY(sl_array_constant_string(stamp->instant, strlen(stamp->instant), batch->rows, &columns[SL_META_COMMIT_TIME]));
+    SL_TRY(sequence_numbers(s, batch->rows, &columns[SL_META_SEQNO]));
+    columns[SL_META_RECORD_KEY] = sl_array_ref(batch->columns[0]);
+    SL_TRY(sl_array_constant_string(stamp->partition, strlen(stamp->partition), batch->rows, &columns[SL_META_PARTITION_PATH]));
+    SL_TRY(sl_array_constant_string(stamp->file_id, strlen(stamp->file_id), batch->rows, &columns[SL_META_FILE_NAME]));
+    for (size_t i = 0; i < data->schema->field_count; i++)
+        columns[SL_META_COLUMNS + i] = sl_array_ref(data->columns[i]);
+    return SL_OK;
+}
+
+static sl_status stamp_next(sl_stream *self, sl_batch **out)
+{
+    struct stamp_stream *s = (struct stamp_stream *)self;
+    sl_batch *batch, *data = NULL;
+    *out = NULL;
+    SL_TRY(sl_stream_next(s->rows, &batch));
+    if (!batch)
+        return SL_OK;
+    size_t count = s->schema->full->field_count;
+    sl_array **columns = sl_calloc(count, sizeof *columns);
+    sl_status status = columns ? sl_batch_conform(batch, s->schema->data, &data) : sl_nomem();
+    if (!status)
+        status = stamp_columns(s, batch, data, columns);
+    if (!status) {
+        status = sl_batch_new(s->schema->full, batch->rows, columns, out);
+    } else if (columns) {
+        for (size_t i = 0; i < count; i++)
+            sl_array_unref(columns[i]);
+    }
+    sl_free(columns);
+    sl_batch_unref(data);
+    sl_batch_unref(batch);
+    return status;
+}
+
+static void stamp_close(sl_stream *self)
+{
+    struct stamp_stream *s = (struct stamp_stream *)self;
+    sl_stream_close(s->rows);
+    sl_free(s);
+}
+
+sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp, sl_stream **out)
+{
+    struct stamp_stream *s = sl_calloc(1, sizeof *s);
+    if (!s) {
+        sl_stream_close(rows);
+        return sl_nomem();
+    }
+    *s = (struct stamp_stream){{schema->full, stamp_next, stamp_close}, rows, schema, *stamp, "", 0};
+    snprintf(s->prefix, sizeof s->prefix, "%s_%" PRIu32 "_", stamp->instant, stamp->task);
+    *out = &s->base;
+    return SL_OK;
+}

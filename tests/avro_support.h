@@ -46,8 +46,8 @@ SL_INLINE void ok_at(sl_status status, int line)
 SL_INLINE void fails_at(sl_status status, enum sl_code code, const char *part, int line)
 {
     if (sl_status_code(status) != code || !strstr(sl_status_message(status), part))
-        fail_msg("line %d: expected code %d with '%s', got %d: %s", line, (int)code, part, (int)sl_status_code(status),
-                 sl_status_message(status));
+        fail_msg("line %d: expected code %d with '%s', got %d: %s", line, (int)code, part,
+                 (int)sl_status_code(status), sl_status_message(status));
     sl_status_free(status);
 }
 /* The expression fails with this code and a message that holds this text. */

@@ -1,8 +1,8 @@
 /*
  * Private to avro: the compiled schema, and the reader that every decoder shares.
  *
- * A schema is compiled once into a graph of nodes: names are resolved to pointers, so a recursive type is a cycle.
- * Everything else (types, rows, JSON values) walks that graph.
+ * A schema is compiled once into a graph of nodes: names are resolved to pointers, so a recursive type is a
+ * cycle. Everything else (types, rows, JSON values) walks that graph.
  */
 #ifndef SL_AVRO_INT_H
 #define SL_AVRO_INT_H
@@ -26,8 +26,8 @@ enum avro_kind {
     AVRO_UNION,
 };
 
-/* Only logical types that mean something here and fit their base type; the others are dropped at compilation, as the
- * specification demands ("must ignore unknown logical types"). */
+/* Only logical types that mean something here and fit their base type; the others are dropped at compilation,
+ * as the specification demands ("must ignore unknown logical types"). */
 enum avro_logical {
     AVRO_PLAIN,
     AVRO_DECIMAL,
@@ -62,8 +62,8 @@ struct avro_node {
     size_t symbol_count;
     struct avro_child *children; /* members, branches, items (one) or values (one) */
     size_t child_count;
-    int null_branch;          /* AVRO_UNION: index of null, -1 without */
-    int only_branch;          /* AVRO_UNION: the one branch that is not null; -1 when there are none or several */
+    int null_branch; /* AVRO_UNION: index of null, -1 without */
+    int only_branch; /* AVRO_UNION: the one branch that is not null; -1 when there are none or several */
 };
 
 struct sl_avro_schema {
@@ -73,11 +73,13 @@ struct sl_avro_schema {
 };
 
 #define AVRO_SCHEMA_DEPTH_MAX 64
-#define AVRO_VALUE_DEPTH_MAX 128
-/* Items without bytes (nulls, empty records) cost a file nothing; this many of them in one array are believed. */
+#define AVRO_VALUE_DEPTH_MAX  128
+/* Items without bytes (nulls, empty records) cost a file nothing; this many of them in one array are
+ * believed. */
 #define AVRO_EMPTY_ITEMS_MAX 65536
 
-/* ---- the reader --------------------------------------------------------------------------------------------- */
+/* ---- the reader
+ * --------------------------------------------------------------------------------------------- */
 
 struct avro_reader {
     const uint8_t *data;
@@ -116,9 +118,10 @@ struct avro_blocks {
     size_t end; /* where the block says it ends; 0: it does not say */
     uint64_t empty_items;
 };
-sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, struct avro_blocks *blocks, bool *more);
-SL_INLINE sl_status avro_blocks_next(struct avro_reader *r, uint32_t item_bytes_min, struct avro_blocks *blocks,
-                                     bool *more)
+sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, struct avro_blocks *blocks,
+                                bool *more);
+SL_INLINE sl_status avro_blocks_next(struct avro_reader *r, uint32_t item_bytes_min,
+                                     struct avro_blocks *blocks, bool *more)
 {
     if (blocks->items_left > 0) {
         blocks->items_left--;
@@ -128,11 +131,13 @@ SL_INLINE sl_status avro_blocks_next(struct avro_reader *r, uint32_t item_bytes_
     return avro_blocks_next_slow(r, item_bytes_min, blocks, more);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
 
 sl_status avro_write_long(sl_buf *out, int64_t value);
 
-/* ---- shared between files ----------------------------------------------------------------------------------- */
+/* ---- shared between files
+ * ----------------------------------------------------------------------------------- */
 
 const struct avro_node *avro_schema_root(const sl_avro_schema *schema);
 /* One value at the reader's place; *out is a new reference. */

@@ -98,7 +98,8 @@ sl_status avro_read_index(struct avro_reader *r, size_t count, const char *what,
     return SL_OK;
 }
 
-sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, struct avro_blocks *blocks, bool *more)
+sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, struct avro_blocks *blocks,
+                                bool *more)
 {
     if (blocks->end != 0 && r->pos != blocks->end)
         return sl_corrupt("Avro block of items ends at byte %zu, not at %zu as it says", r->pos, blocks->end);
@@ -119,8 +120,8 @@ sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, 
         count = -count;
         blocks->end = r->pos + (size_t)bytes;
     }
-    uint64_t believable = item_bytes_min > 0 ? (r->len - r->pos) / item_bytes_min
-                                             : AVRO_EMPTY_ITEMS_MAX - blocks->empty_items;
+    uint64_t believable =
+        item_bytes_min > 0 ? (r->len - r->pos) / item_bytes_min : AVRO_EMPTY_ITEMS_MAX - blocks->empty_items;
     if ((uint64_t)count > believable)
         return sl_corrupt("Avro block at byte %zu claims %" PRId64 " items with %zu bytes left", start, count,
                           r->len - r->pos);

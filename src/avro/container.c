@@ -33,13 +33,16 @@ struct block {
     size_t bytes;
 };
 
-/* ---- the header --------------------------------------------------------------------------------------------- */
+/* ---- the header
+ * --------------------------------------------------------------------------------------------- */
 
-static sl_status metadata_keep(struct container *c, const uint8_t *key, size_t key_len, const uint8_t *value, size_t len)
+static sl_status metadata_keep(struct container *c, const uint8_t *key, size_t key_len, const uint8_t *value,
+                               size_t len)
 {
     json_t *text;
     SL_TRY(avro_bytes_to_json(value, len, &text));
-    return json_object_setn_new_nocheck(c->metadata, (const char *)key, key_len, text) == 0 ? SL_OK : sl_nomem();
+    return json_object_setn_new_nocheck(c->metadata, (const char *)key, key_len, text) == 0 ? SL_OK
+                                                                                            : sl_nomem();
 }
 
 static bool key_is(const uint8_t *key, size_t len, const char *name)
@@ -52,7 +55,8 @@ static sl_status metadata_entry(struct container *c)
     const uint8_t *key, *value;
     size_t key_len, len;
     SL_TRY_CTX(avro_read_string(&c->file, &key, &key_len), "metadata key");
-    SL_TRY_CTX(avro_read_bytes(&c->file, &value, &len), "metadata %.*s", (int)(key_len < 64 ? key_len : 64), key);
+    SL_TRY_CTX(avro_read_bytes(&c->file, &value, &len), "metadata %.*s", (int)(key_len < 64 ? key_len : 64),
+               key);
     if (key_is(key, key_len, "avro.schema")) {
         if (c->schema)
             return sl_corrupt("metadata avro.schema twice");
@@ -108,7 +112,8 @@ static sl_status container_open(const void *data, size_t len, struct container *
     return sl_context(status, "Avro container");
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------- */
+/* ---- blocks
+ * ------------------------------------------------------------------------------------------------- */
 
 /* The next block still packed; *more is false at the end of the file. */
 static sl_status block_locate(struct container *c, struct block *block, bool *more)
@@ -122,8 +127,8 @@ static sl_status block_locate(struct container *c, struct block *block, bool *mo
     SL_TRY_CTX(avro_read_long(&c->file, &records), "block at byte %zu", block->offset);
     SL_TRY_CTX(avro_read_long(&c->file, &bytes), "block at byte %zu", block->offset);
     if (records < 0 || bytes < 0 || (uint64_t)bytes > c->file.len - c->file.pos)
-        return sl_corrupt("block at byte %zu: %" PRId64 " records in %" PRId64 " bytes with %zu left", block->offset,
-                          records, bytes, c->file.len - c->file.pos);
+        return sl_corrupt("block at byte %zu: %" PRId64 " records in %" PRId64 " bytes with %zu left",
+                          block->offset, records, bytes, c->file.len - c->file.pos);
     block->records = (uint64_t)records;
     block->stored_bytes = (size_t)bytes;
     SL_TRY(avro_read_fixed(&c->file, block->stored_bytes, &block->stored));
@@ -159,19 +164,22 @@ static sl_status block_next(struct container *c, struct block *block, bool *more
 static sl_status block_ends(const struct block *block, size_t pos)
 {
     if (pos != block->bytes)
-        return sl_corrupt("block at byte %zu: %zu bytes behind its last record", block->offset, block->bytes - pos);
+        return sl_corrupt("block at byte %zu: %zu bytes behind its last record", block->offset,
+                          block->bytes - pos);
     return SL_OK;
 }
 
-/* ---- metadata records --------------------------------------------------------------------------------------- */
+/* ---- metadata records
+ * --------------------------------------------------------------------------------------- */
 
 static sl_status block_records(struct container *c, const struct block *block, json_t *records)
 {
-    struct avro_reader r = {.data = block->data, .len = block->bytes, .memory_left = avro_value_memory(block->bytes)};
+    struct avro_reader r = {
+        .data = block->data, .len = block->bytes, .memory_left = avro_value_memory(block->bytes)};
     for (uint64_t i = 0; i < block->records; i++) {
         json_t *record;
-        SL_TRY_CTX(avro_value_read(&r, avro_schema_root(c->schema), &record), "block at byte %zu: record %" PRIu64,
-                   block->offset, i);
+        SL_TRY_CTX(avro_value_read(&r, avro_schema_root(c->schema), &record),
+                   "block at byte %zu: record %" PRIu64, block->offset, i);
         if (json_array_append_new(records, record) != 0)
             return sl_nomem();
     }
@@ -241,7 +249,8 @@ done:
     return status;
 }
 
-/* ---- description -------------------------------------------------------------------------------------------- */
+/* ---- description
+ * -------------------------------------------------------------------------------------------- */
 
 static sl_status blocks_describe(struct container *c, json_t *blocks, json_int_t *records)
 {
@@ -253,8 +262,8 @@ static sl_status blocks_describe(struct container *c, json_t *blocks, json_int_t
             return SL_OK;
         json_int_t count = block.records > INT64_MAX ? INT64_MAX : (json_int_t)block.records;
         *records = *records > INT64_MAX - count ? INT64_MAX : *records + count;
-        json_t *one = json_pack("{s:I, s:I, s:I}", "offset", (json_int_t)block.offset, "records", count, "bytes",
-                                (json_int_t)block.stored_bytes);
+        json_t *one = json_pack("{s:I, s:I, s:I}", "offset", (json_int_t)block.offset, "records", count,
+                                "bytes", (json_int_t)block.stored_bytes);
         if (json_array_append_new(blocks, one) != 0)
             return sl_nomem();
     }
@@ -280,10 +289,11 @@ sl_status sl_avro_container_describe(const void *data, size_t len, json_t **out)
     return sl_context(status, "Avro container");
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * --------------------------------------------------------------------------------------------------- */
 
-#define ROWS_A_BATCH   8192
-#define BYTES_A_BATCH  ((size_t)32 << 20)
+#define ROWS_A_BATCH  8192
+#define BYTES_A_BATCH ((size_t)32 << 20)
 
 struct row_stream {
     sl_stream stream;
@@ -309,7 +319,8 @@ static sl_status row_block_next(struct row_stream *s, bool *more)
 
 static sl_status rows_fill(struct row_stream *s)
 {
-    while (sl_batch_builder_rows(&s->builder) < ROWS_A_BATCH && sl_batch_builder_bytes(&s->builder) < BYTES_A_BATCH) {
+    while (sl_batch_builder_rows(&s->builder) < ROWS_A_BATCH &&
+           sl_batch_builder_bytes(&s->builder) < BYTES_A_BATCH) {
         if (s->block_rows_left == 0) {
             bool more;
             SL_TRY(row_block_next(s, &more));
@@ -317,8 +328,8 @@ static sl_status rows_fill(struct row_stream *s)
                 return SL_OK;
             continue;
         }
-        SL_TRY_CTX(avro_row_read(&s->reader, avro_schema_root(s->c.schema), s->type, &s->builder), "row %" PRIu64,
-                   s->rows_done);
+        SL_TRY_CTX(avro_row_read(&s->reader, avro_schema_root(s->c.schema), s->type, &s->builder),
+                   "row %" PRIu64, s->rows_done);
         s->block_rows_left--;
         s->rows_done++;
     }

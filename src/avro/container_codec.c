@@ -6,9 +6,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define BLOCK_BYTES_MAX   ((size_t)512 << 20)
-#define CHUNK_BYTES       ((size_t)64 << 10)
-#define SNAPPY_RATIO_MAX  32 /* a copy of three bytes yields at most 64 */
+#define BLOCK_BYTES_MAX  ((size_t)512 << 20)
+#define CHUNK_BYTES      ((size_t)64 << 10)
+#define SNAPPY_RATIO_MAX 32 /* a copy of three bytes yields at most 64 */
 
 bool avro_codec_known(const char *codec)
 {

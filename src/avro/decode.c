@@ -1,13 +1,13 @@
 /*
  * Rows of Avro binary into column builders.
  *
- * The row type says where values go; the writer's node says how they lie in the bytes where the type alone cannot
- * (order of a union's branches, decimals on bytes). Without a node the layout is what Spark writes.
+ * The row type says where values go; the writer's node says how they lie in the bytes where the type alone
+ * cannot (order of a union's branches, decimals on bytes). Without a node the layout is what Spark writes.
  */
 #include "avro/avro_int.h"
 
-static sl_status value_append(struct avro_reader *r, const sl_type *type, bool nullable, const struct avro_node *node,
-                              sl_builder *b);
+static sl_status value_append(struct avro_reader *r, const sl_type *type, bool nullable,
+                              const struct avro_node *node, sl_builder *b);
 
 static const struct avro_node *child_node(const struct avro_node *node, size_t i)
 {
@@ -15,7 +15,8 @@ static const struct avro_node *child_node(const struct avro_node *node, size_t i
 }
 
 /* Whether a value follows; *node becomes that of the branch taken. */
-static sl_status branch_read(struct avro_reader *r, bool nullable, const struct avro_node **node, bool *is_null)
+static sl_status branch_read(struct avro_reader *r, bool nullable, const struct avro_node **node,
+                             bool *is_null)
 {
     size_t branch;
     *is_null = false;
@@ -58,7 +59,8 @@ static sl_status double_append(struct avro_reader *r, sl_builder *b)
     return sl_builder_double(b, value);
 }
 
-static sl_status decimal_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node, sl_builder *b)
+static sl_status decimal_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node,
+                                sl_builder *b)
 {
     const uint8_t *bytes;
     size_t len;
@@ -111,7 +113,8 @@ static uint32_t value_bytes_min(const sl_type *type, bool nullable, const struct
     return 1;
 }
 
-static sl_status list_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node, sl_builder *b)
+static sl_status list_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node,
+                             sl_builder *b)
 {
     const sl_field *element = &type->fields[0];
     const struct avro_node *element_node = child_node(node, 0);
@@ -127,7 +130,8 @@ static sl_status list_append(struct avro_reader *r, const sl_type *type, const s
     }
 }
 
-static sl_status map_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node, sl_builder *b)
+static sl_status map_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node,
+                            sl_builder *b)
 {
     const sl_field *value = &type->fields[0].type->fields[1];
     sl_builder *entries = sl_builder_child(b, 0);
@@ -147,7 +151,8 @@ static sl_status map_append(struct avro_reader *r, const sl_type *type, const st
     }
 }
 
-static sl_status struct_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node, sl_builder *b)
+static sl_status struct_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node,
+                               sl_builder *b)
 {
     for (size_t i = 0; i < type->field_count; i++)
         SL_TRY_CTX(value_append(r, type->fields[i].type, type->fields[i].nullable, child_node(node, i),
@@ -156,7 +161,8 @@ static sl_status struct_append(struct avro_reader *r, const sl_type *type, const
     return sl_builder_close(b);
 }
 
-static sl_status nested_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node, sl_builder *b)
+static sl_status nested_append(struct avro_reader *r, const sl_type *type, const struct avro_node *node,
+                               sl_builder *b)
 {
     if (r->depth == AVRO_VALUE_DEPTH_MAX)
         return sl_corrupt("Avro value nested deeper than %d", AVRO_VALUE_DEPTH_MAX);
@@ -168,37 +174,51 @@ static sl_status nested_append(struct avro_reader *r, const sl_type *type, const
     return status;
 }
 
-static sl_status value_append(struct avro_reader *r, const sl_type *type, bool nullable, const struct avro_node *node,
-                              sl_builder *b)
+static sl_status value_append(struct avro_reader *r, const sl_type *type, bool nullable,
+                              const struct avro_node *node, sl_builder *b)
 {
     bool is_null, flag;
     SL_TRY(branch_read(r, nullable, &node, &is_null));
     if (is_null)
         return sl_builder_null(b);
     switch (type->id) {
-    case SL_NULL: return sl_builder_null(b);
-    case SL_BOOL: SL_TRY(avro_read_bool(r, &flag)); return sl_builder_bool(b, flag);
+    case SL_NULL:
+        return sl_builder_null(b);
+    case SL_BOOL:
+        SL_TRY(avro_read_bool(r, &flag));
+        return sl_builder_bool(b, flag);
     case SL_INT8:
     case SL_INT16:
     case SL_INT32:
     case SL_UINT8:
     case SL_UINT16:
-    case SL_DATE: return int_append(r, b);
-    case SL_TIME: return type->unit == SL_MILLIS ? int_append(r, b) : long_append(r, b);
+    case SL_DATE:
+        return int_append(r, b);
+    case SL_TIME:
+        return type->unit == SL_MILLIS ? int_append(r, b) : long_append(r, b);
     case SL_INT64:
     case SL_UINT32:
-    case SL_TIMESTAMP: return long_append(r, b);
-    case SL_FLOAT: return float_append(r, b);
-    case SL_DOUBLE: return double_append(r, b);
-    case SL_DECIMAL: return decimal_append(r, type, node, b);
-    case SL_STRING: return string_append(r, type, b);
-    case SL_BINARY: return binary_append(r, b);
-    case SL_FIXED: return fixed_append(r, type, b);
+    case SL_TIMESTAMP:
+        return long_append(r, b);
+    case SL_FLOAT:
+        return float_append(r, b);
+    case SL_DOUBLE:
+        return double_append(r, b);
+    case SL_DECIMAL:
+        return decimal_append(r, type, node, b);
+    case SL_STRING:
+        return string_append(r, type, b);
+    case SL_BINARY:
+        return binary_append(r, b);
+    case SL_FIXED:
+        return fixed_append(r, type, b);
     case SL_LIST:
     case SL_MAP:
-    case SL_STRUCT: return nested_append(r, type, node, b);
+    case SL_STRUCT:
+        return nested_append(r, type, node, b);
     case SL_UINT64:
-    case SL_HALF: break;
+    case SL_HALF:
+        break;
     }
     return sl_unsupported("a column type that Avro lacks");
 }
@@ -213,8 +233,8 @@ sl_status avro_row_read(struct avro_reader *r, const struct avro_node *node, con
     return SL_OK;
 }
 
-static sl_status row_decode(const struct avro_node *node, const sl_type *schema, const uint8_t *data, size_t len,
-                            size_t *pos, sl_batch_builder *out)
+static sl_status row_decode(const struct avro_node *node, const sl_type *schema, const uint8_t *data,
+                            size_t len, size_t *pos, sl_batch_builder *out)
 {
     struct avro_reader r = {.data = data, .len = len, .pos = *pos};
     SL_TRY(avro_row_read(&r, node, schema, out));
@@ -222,13 +242,14 @@ static sl_status row_decode(const struct avro_node *node, const sl_type *schema,
     return SL_OK;
 }
 
-sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *data, size_t len, size_t *pos, sl_batch_builder *out)
+sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *data, size_t len, size_t *pos,
+                             sl_batch_builder *out)
 {
     return row_decode(NULL, schema, data, len, pos, out);
 }
 
-sl_status sl_avro_row_decode(const sl_avro_schema *writer, const sl_type *type, const uint8_t *data, size_t len,
-                             size_t *pos, sl_batch_builder *out)
+sl_status sl_avro_row_decode(const sl_avro_schema *writer, const sl_type *type, const uint8_t *data,
+                             size_t len, size_t *pos, sl_batch_builder *out)
 {
     return row_decode(avro_schema_root(writer), type, data, len, pos, out);
 }

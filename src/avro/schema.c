@@ -1,8 +1,9 @@
 /*
  * Compilation of a schema's JSON into a graph of nodes.
  *
- * Names follow the specification: a name with a dot is a full name; else the namespace is the definition's own, else that
- * of the enclosing definition. A name is known from the start of its definition on, which is what makes a type recursive.
+ * Names follow the specification: a name with a dot is a full name; else the namespace is the definition's
+ * own, else that of the enclosing definition. A name is known from the start of its definition on, which is
+ * what makes a type recursive.
  */
 #include "avro/avro_int.h"
 
@@ -21,8 +22,9 @@ static const struct {
     enum avro_kind kind;
     uint32_t bytes_min;
 } primitives[] = {
-    {"null", AVRO_NULL, 0},   {"boolean", AVRO_BOOLEAN, 1}, {"int", AVRO_INT, 1},     {"long", AVRO_LONG, 1},
-    {"float", AVRO_FLOAT, 4}, {"double", AVRO_DOUBLE, 8},   {"bytes", AVRO_BYTES, 1}, {"string", AVRO_STRING, 1},
+    {"null", AVRO_NULL, 0},   {"boolean", AVRO_BOOLEAN, 1}, {"int", AVRO_INT, 1},
+    {"long", AVRO_LONG, 1},   {"float", AVRO_FLOAT, 4},     {"double", AVRO_DOUBLE, 8},
+    {"bytes", AVRO_BYTES, 1}, {"string", AVRO_STRING, 1},
 };
 
 static const struct {
@@ -47,14 +49,18 @@ static const struct {
 
 static uint32_t add_saturating(uint32_t a, uint32_t b) { return a > UINT32_MAX - b ? UINT32_MAX : a + b; }
 
-static const char *text_member(const json_t *json, const char *key) { return json_string_value(json_object_get(json, key)); }
+static const char *text_member(const json_t *json, const char *key)
+{
+    return json_string_value(json_object_get(json, key));
+}
 
 static sl_status node_new(struct compiler *c, enum avro_kind kind, const char *name, struct avro_node **out)
 {
     struct avro_node *node = sl_arena_alloc(c->arena, sizeof *node);
     if (!node)
         return sl_nomem();
-    *node = (struct avro_node){.kind = kind, .name = name, .breadth = 1, .null_branch = -1, .only_branch = -1};
+    *node =
+        (struct avro_node){.kind = kind, .name = name, .breadth = 1, .null_branch = -1, .only_branch = -1};
     *out = node;
     return SL_OK;
 }
@@ -71,7 +77,8 @@ static sl_status children_new(struct compiler *c, struct avro_node *node, size_t
     return SL_OK;
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * -------------------------------------------------------------------------------------------------- */
 
 static sl_status name_join(struct compiler *c, const char *space, const char *name, const char **out)
 {
@@ -91,7 +98,8 @@ static sl_status name_join(struct compiler *c, const char *space, const char *na
 }
 
 /* Registers a definition; *space becomes the namespace of what it encloses. */
-static sl_status name_define(struct compiler *c, const json_t *json, struct avro_node *node, const char **space)
+static sl_status name_define(struct compiler *c, const json_t *json, struct avro_node *node,
+                             const char **space)
 {
     const char *name = text_member(json, "name");
     const char *own_space = text_member(json, "namespace");
@@ -137,13 +145,15 @@ static sl_status name_resolve(struct compiler *c, const char *name, const char *
     return SL_OK;
 }
 
-/* ---- kinds of types ----------------------------------------------------------------------------------------- */
+/* ---- kinds of types
+ * ----------------------------------------------------------------------------------------- */
 
 static bool decimal_fits(const struct avro_node *node, json_int_t precision, json_int_t scale)
 {
     if (precision < 1 || precision > INT32_MAX || scale < 0 || scale > precision)
         return false;
-    /* a fixed of n bytes holds floor(log10(2^(8n-1) - 1)) digits: 301/1000 of a digit a bit, close enough from above */
+    /* a fixed of n bytes holds floor(log10(2^(8n-1) - 1)) digits: 301/1000 of a digit a bit, close enough
+     * from above */
     return node->kind == AVRO_BYTES || precision <= ((int64_t)node->size * 8 - 1) * 30103 / 100000;
 }
 
@@ -167,8 +177,8 @@ static void logical_apply(const json_t *json, struct avro_node *node)
     }
 }
 
-static sl_status field_compile(struct compiler *c, const json_t *json, const char *space, unsigned depth, json_t *seen,
-                               struct avro_child *field)
+static sl_status field_compile(struct compiler *c, const json_t *json, const char *space, unsigned depth,
+                               json_t *seen, struct avro_child *field)
 {
     field->name = text_member(json, "name");
     if (!field->name)
@@ -179,7 +189,8 @@ static sl_status field_compile(struct compiler *c, const json_t *json, const cha
         return sl_nomem();
     field->doc = text_member(json, "doc");
     field->fallback = json_object_get(json, "default");
-    SL_TRY_CTX(node_compile(c, json_object_get(json, "type"), space, depth + 1, &field->node), "field %s", field->name);
+    SL_TRY_CTX(node_compile(c, json_object_get(json, "type"), space, depth + 1, &field->node), "field %s",
+               field->name);
     return SL_OK;
 }
 
@@ -200,7 +211,8 @@ static sl_status record_compile(struct compiler *c, const json_t *json, const ch
     uint32_t bytes_min = 0, breadth = 1;
     for (size_t i = 0; i < node->child_count; i++) {
         struct avro_child *field = &node->children[i];
-        SL_GO_CTX(field_compile(c, json_array_get(fields, i), space, depth, seen, field), "record %s", node->name);
+        SL_GO_CTX(field_compile(c, json_array_get(fields, i), space, depth, seen, field), "record %s",
+                  node->name);
         bytes_min = add_saturating(bytes_min, field->node->bytes_min);
         breadth = add_saturating(breadth, field->node->breadth);
     }
@@ -212,7 +224,8 @@ done:
     return status;
 }
 
-static sl_status enum_compile(struct compiler *c, const json_t *json, const char *space, struct avro_node **out)
+static sl_status enum_compile(struct compiler *c, const json_t *json, const char *space,
+                              struct avro_node **out)
 {
     struct avro_node *node = NULL;
     SL_TRY(node_new(c, AVRO_ENUM, NULL, &node));
@@ -234,7 +247,8 @@ static sl_status enum_compile(struct compiler *c, const json_t *json, const char
     return SL_OK;
 }
 
-static sl_status fixed_compile(struct compiler *c, const json_t *json, const char *space, struct avro_node **out)
+static sl_status fixed_compile(struct compiler *c, const json_t *json, const char *space,
+                               struct avro_node **out)
 {
     struct avro_node *node = NULL;
     SL_TRY(node_new(c, AVRO_FIXED, NULL, &node));
@@ -249,8 +263,8 @@ static sl_status fixed_compile(struct compiler *c, const json_t *json, const cha
     return SL_OK;
 }
 
-static sl_status container_compile(struct compiler *c, const json_t *json, enum avro_kind kind, const char *space,
-                                   unsigned depth, struct avro_node **out)
+static sl_status container_compile(struct compiler *c, const json_t *json, enum avro_kind kind,
+                                   const char *space, unsigned depth, struct avro_node **out)
 {
     struct avro_node *node = NULL;
     SL_TRY(node_new(c, kind, kind == AVRO_ARRAY ? "array" : "map", &node));
@@ -312,7 +326,8 @@ static sl_status object_compile(struct compiler *c, const json_t *json, const ch
     if (strcmp(name, "map") == 0)
         return container_compile(c, json, AVRO_MAP, space, depth, out);
     SL_TRY(name_resolve(c, name, space, out));
-    if ((*out)->kind < AVRO_FIXED) /* a primitive's node is new and ours; a named type keeps what its definition says */
+    if ((*out)->kind <
+        AVRO_FIXED) /* a primitive's node is new and ours; a named type keeps what its definition says */
         logical_apply(json, *out);
     return SL_OK;
 }
@@ -331,7 +346,8 @@ static sl_status node_compile(struct compiler *c, const json_t *json, const char
     return sl_corrupt("no Avro type where one must be");
 }
 
-/* ---- entry points ------------------------------------------------------------------------------------------- */
+/* ---- entry points
+ * ------------------------------------------------------------------------------------------- */
 
 /* Takes over the reference of `json`, also on failure. */
 static sl_status schema_compile(json_t *json, sl_avro_schema **out)
@@ -373,7 +389,8 @@ sl_status sl_avro_schema_of_text(const char *text, size_t len, sl_avro_schema **
     if (!json && json_error_code(&error) == json_error_out_of_memory)
         return sl_nomem();
     if (!json)
-        return sl_corrupt("Avro schema is no JSON: line %d column %d: %s", error.line, error.column, error.text);
+        return sl_corrupt("Avro schema is no JSON: line %d column %d: %s", error.line, error.column,
+                          error.text);
     return schema_compile(json, out);
 }
 

@@ -10,7 +10,8 @@ struct ancestor {
     const struct ancestor *up;
 };
 
-static sl_status type_of(const struct avro_node *node, const struct ancestor *up, bool *nullable, const sl_type **out);
+static sl_status type_of(const struct avro_node *node, const struct ancestor *up, bool *nullable,
+                         const sl_type **out);
 
 /* The type is new and ours alone, so its marks may still be set. */
 static sl_status type_mark(const sl_type *type, const struct avro_node *node)
@@ -40,25 +41,37 @@ static sl_status decimal_type(const struct avro_node *node, const sl_type **out)
 static sl_status scalar_type(const struct avro_node *node, const sl_type **out)
 {
     static const enum sl_type_id plain[] = {
-        [AVRO_NULL] = SL_NULL,   [AVRO_BOOLEAN] = SL_BOOL,  [AVRO_INT] = SL_INT32,    [AVRO_LONG] = SL_INT64,
-        [AVRO_FLOAT] = SL_FLOAT, [AVRO_DOUBLE] = SL_DOUBLE, [AVRO_BYTES] = SL_BINARY, [AVRO_STRING] = SL_STRING,
+        [AVRO_NULL] = SL_NULL,    [AVRO_BOOLEAN] = SL_BOOL,  [AVRO_INT] = SL_INT32,
+        [AVRO_LONG] = SL_INT64,   [AVRO_FLOAT] = SL_FLOAT,   [AVRO_DOUBLE] = SL_DOUBLE,
+        [AVRO_BYTES] = SL_BINARY, [AVRO_STRING] = SL_STRING,
     };
     switch (node->logical) {
-    case AVRO_DECIMAL: return decimal_type(node, out);
-    case AVRO_DATE: return sl_type_new(SL_DATE, out);
-    case AVRO_TIME_MILLIS: return sl_type_time(SL_MILLIS, out);
-    case AVRO_TIME_MICROS: return sl_type_time(SL_MICROS, out);
-    case AVRO_TIMESTAMP_MILLIS: return sl_type_timestamp(SL_MILLIS, true, out);
-    case AVRO_TIMESTAMP_MICROS: return sl_type_timestamp(SL_MICROS, true, out);
-    case AVRO_TIMESTAMP_NANOS: return sl_type_timestamp(SL_NANOS, true, out);
-    case AVRO_LOCAL_MILLIS: return sl_type_timestamp(SL_MILLIS, false, out);
-    case AVRO_LOCAL_MICROS: return sl_type_timestamp(SL_MICROS, false, out);
-    case AVRO_LOCAL_NANOS: return sl_type_timestamp(SL_NANOS, false, out);
+    case AVRO_DECIMAL:
+        return decimal_type(node, out);
+    case AVRO_DATE:
+        return sl_type_new(SL_DATE, out);
+    case AVRO_TIME_MILLIS:
+        return sl_type_time(SL_MILLIS, out);
+    case AVRO_TIME_MICROS:
+        return sl_type_time(SL_MICROS, out);
+    case AVRO_TIMESTAMP_MILLIS:
+        return sl_type_timestamp(SL_MILLIS, true, out);
+    case AVRO_TIMESTAMP_MICROS:
+        return sl_type_timestamp(SL_MICROS, true, out);
+    case AVRO_TIMESTAMP_NANOS:
+        return sl_type_timestamp(SL_NANOS, true, out);
+    case AVRO_LOCAL_MILLIS:
+        return sl_type_timestamp(SL_MILLIS, false, out);
+    case AVRO_LOCAL_MICROS:
+        return sl_type_timestamp(SL_MICROS, false, out);
+    case AVRO_LOCAL_NANOS:
+        return sl_type_timestamp(SL_NANOS, false, out);
     case AVRO_UUID:
         if (node->kind == AVRO_STRING)
             return sl_type_annotated(SL_STRING, SL_UUID, out);
         break;
-    case AVRO_PLAIN: break;
+    case AVRO_PLAIN:
+        break;
     }
     if (node->kind == AVRO_ENUM)
         return sl_type_annotated(SL_STRING, SL_ENUM, out);
@@ -115,7 +128,8 @@ static sl_status map_type(const struct avro_node *node, const struct ancestor *u
     return status;
 }
 
-static sl_status type_of(const struct avro_node *node, const struct ancestor *up, bool *nullable, const sl_type **out)
+static sl_status type_of(const struct avro_node *node, const struct ancestor *up, bool *nullable,
+                         const sl_type **out)
 {
     *nullable = node->kind == AVRO_NULL;
     if (node->kind == AVRO_UNION) {
@@ -127,10 +141,18 @@ static sl_status type_of(const struct avro_node *node, const struct ancestor *up
     const sl_type *type = NULL;
     sl_status status = SL_OK;
     switch (node->kind) {
-    case AVRO_RECORD: SL_TRY(record_type(node, up, &type)); break;
-    case AVRO_ARRAY: SL_TRY(list_type(node, up, &type)); break;
-    case AVRO_MAP: SL_TRY(map_type(node, up, &type)); break;
-    default: SL_TRY(scalar_type(node, &type)); break;
+    case AVRO_RECORD:
+        SL_TRY(record_type(node, up, &type));
+        break;
+    case AVRO_ARRAY:
+        SL_TRY(list_type(node, up, &type));
+        break;
+    case AVRO_MAP:
+        SL_TRY(map_type(node, up, &type));
+        break;
+    default:
+        SL_TRY(scalar_type(node, &type));
+        break;
     }
     if (node->kind == AVRO_RECORD || node->kind == AVRO_FIXED || node->kind == AVRO_ENUM)
         status = type_mark(type, node);

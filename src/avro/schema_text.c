@@ -1,10 +1,12 @@
 /*
- * Struct type -> Avro schema text, byte for byte what Spark's converter and Avro's Java printer give for the same type
- * (golden: tests/golden/avro_schema_test.c). Their rules:
- *   - a type is named after the field it belongs to, wherever in arrays and maps it lies; its namespace is the full name
- *     of the record around that field; a decimal's fixed is called `fixed` in the namespace <that>.<field>;
+ * Struct type -> Avro schema text, byte for byte what Spark's converter and Avro's Java printer give for the
+ * same type (golden: tests/golden/avro_schema_test.c). Their rules:
+ *   - a type is named after the field it belongs to, wherever in arrays and maps it lies; its namespace is
+ * the full name of the record around that field; a decimal's fixed is called `fixed` in the namespace
+ * <that>.<field>;
  *   - a namespace is left out when it is that of the record around the definition;
- *   - a nullable field is ["null",T] with default null, others have no default; elements and map values have none;
+ *   - a nullable field is ["null",T] with default null, others have no default; elements and map values have
+ * none;
  *   - a name that was defined before is only referred to.
  */
 #include "avro/avro_int.h"
@@ -22,8 +24,8 @@ struct text {
 };
 /* Where the present type lies. */
 struct place {
-    const char *field; /* the name for a type here */
-    const char *space; /* its namespace */
+    const char *field;        /* the name for a type here */
+    const char *space;        /* its namespace */
     const char *record_space; /* what the record around it has as namespace, NULL at the top */
     unsigned depth;
 };
@@ -51,7 +53,8 @@ static sl_status string_write(struct text *t, const char *s)
     return sl_buf_byte(&t->out, '"');
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------- */
+/* ---- names
+ * -------------------------------------------------------------------------------------------------- */
 
 static sl_status join(const char *space, const char *name, char **out)
 {
@@ -98,10 +101,11 @@ static sl_status name_of_place(const sl_type *type, const struct place *place, c
 }
 
 /*
- * The name to define or to refer to: the one the type came with, unless another type already has it. Two equal types
- * under one name are one type to Avro.
+ * The name to define or to refer to: the one the type came with, unless another type already has it. Two
+ * equal types under one name are one type to Avro.
  */
-static sl_status name_choose(struct text *t, const sl_type *type, const struct place *place, char **full_name, bool *refer)
+static sl_status name_choose(struct text *t, const sl_type *type, const struct place *place, char **full_name,
+                             bool *refer)
 {
     const struct defined *known = type->name ? name_find(t, type->name) : NULL;
     *refer = known && sl_type_equal(known->type, type);
@@ -158,7 +162,8 @@ static sl_status reference_write(struct text *t, const char *full_name, const ch
     return string_write(t, len && same_space(full_name, record_space) ? full_name + len + 1 : full_name);
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------- */
+/* ---- types
+ * -------------------------------------------------------------------------------------------------- */
 
 static sl_status union_write(struct text *t, const sl_field *field, const struct place *place)
 {
@@ -169,8 +174,8 @@ static sl_status union_write(struct text *t, const sl_field *field, const struct
     return wrap ? literal(t, "]") : SL_OK;
 }
 
-static sl_status field_write(struct text *t, const sl_field *field, const char *space, const char *record_space,
-                             unsigned depth)
+static sl_status field_write(struct text *t, const sl_field *field, const char *space,
+                             const char *record_space, unsigned depth)
 {
     const struct place place = {field->name, space, record_space, depth};
     SL_TRY(literal(t, "{\"name\":"));
@@ -186,7 +191,8 @@ static sl_status field_write(struct text *t, const sl_field *field, const char *
     return literal(t, "}");
 }
 
-static sl_status record_write(struct text *t, const sl_type *type, const char *full_name, const struct place *place)
+static sl_status record_write(struct text *t, const sl_type *type, const char *full_name,
+                              const struct place *place)
 {
     char *space = sl_strndup(full_name, space_length(full_name));
     if (!space)
@@ -206,7 +212,8 @@ done:
     return status;
 }
 
-static sl_status enum_write(struct text *t, const sl_type *type, const char *full_name, const struct place *place)
+static sl_status enum_write(struct text *t, const sl_type *type, const char *full_name,
+                            const struct place *place)
 {
     const sl_strings *symbols = type->symbols;
     SL_TRY(literal(t, "{\"type\":\"enum\","));
@@ -221,7 +228,8 @@ static sl_status enum_write(struct text *t, const sl_type *type, const char *ful
 }
 
 /* SL_FIXED, SL_DECIMAL, and SL_UINT64 as decimal(20,0). */
-static sl_status fixed_write(struct text *t, const sl_type *type, const char *full_name, const struct place *place)
+static sl_status fixed_write(struct text *t, const sl_type *type, const char *full_name,
+                             const struct place *place)
 {
     int32_t precision = type->id == SL_UINT64 ? 20 : type->precision;
     int32_t size = type->id == SL_UINT64 || type->width <= 0 ? sl_decimal_bytes(precision) : type->width;
@@ -256,7 +264,8 @@ static sl_status named_write(struct text *t, const sl_type *type, const struct p
     return fixed_write(t, type, full_name, place);
 }
 
-static sl_status container_write(struct text *t, const sl_field *item, const char *opening, const struct place *place)
+static sl_status container_write(struct text *t, const sl_field *item, const char *opening,
+                                 const struct place *place)
 {
     const struct place inner = {place->field, place->space, place->record_space, place->depth + 1};
     SL_TRY(literal(t, opening));
@@ -289,22 +298,30 @@ static sl_status type_write(struct text *t, const sl_type *type, const struct pl
     if (place->depth > AVRO_SCHEMA_DEPTH_MAX)
         return sl_unsupported("type nested deeper than %d", AVRO_SCHEMA_DEPTH_MAX);
     switch (type->id) {
-    case SL_NULL: return literal(t, "\"null\"");
-    case SL_BOOL: return literal(t, "\"boolean\"");
+    case SL_NULL:
+        return literal(t, "\"null\"");
+    case SL_BOOL:
+        return literal(t, "\"boolean\"");
     case SL_INT8:
     case SL_INT16:
     case SL_INT32:
     case SL_UINT8:
-    case SL_UINT16: return literal(t, "\"int\"");
+    case SL_UINT16:
+        return literal(t, "\"int\"");
     case SL_INT64:
-    case SL_UINT32: return literal(t, "\"long\"");
+    case SL_UINT32:
+        return literal(t, "\"long\"");
     case SL_HALF:
-    case SL_FLOAT: return literal(t, "\"float\"");
-    case SL_DOUBLE: return literal(t, "\"double\"");
+    case SL_FLOAT:
+        return literal(t, "\"float\"");
+    case SL_DOUBLE:
+        return literal(t, "\"double\"");
     case SL_DATE:
     case SL_TIME:
-    case SL_TIMESTAMP: return temporal_write(t, type);
-    case SL_BINARY: return literal(t, "\"bytes\"");
+    case SL_TIMESTAMP:
+        return temporal_write(t, type);
+    case SL_BINARY:
+        return literal(t, "\"bytes\"");
     case SL_STRING:
         if (type->annotation == SL_ENUM && type->symbols)
             return named_write(t, type, place);
@@ -312,9 +329,12 @@ static sl_status type_write(struct text *t, const sl_type *type, const struct pl
     case SL_UINT64:
     case SL_DECIMAL:
     case SL_FIXED:
-    case SL_STRUCT: return named_write(t, type, place);
-    case SL_LIST: return container_write(t, &type->fields[0], "{\"type\":\"array\",\"items\":", place);
-    case SL_MAP: return container_write(t, &type->fields[0].type->fields[1], "{\"type\":\"map\",\"values\":", place);
+    case SL_STRUCT:
+        return named_write(t, type, place);
+    case SL_LIST:
+        return container_write(t, &type->fields[0], "{\"type\":\"array\",\"items\":", place);
+    case SL_MAP:
+        return container_write(t, &type->fields[0].type->fields[1], "{\"type\":\"map\",\"values\":", place);
     }
     return sl_internal("type %d has no Avro form", (int)type->id);
 }

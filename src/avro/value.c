@@ -1,8 +1,8 @@
 /*
  * Avro values as JSON values (avro.h says how), both ways, driven by the writer's schema.
  *
- * A byte of input may stand for a whole member with a long name, so what decoded values take is counted while they are
- * made and may not exceed a generous multiple of the input.
+ * A byte of input may stand for a whole member with a long name, so what decoded values take is counted while
+ * they are made and may not exceed a generous multiple of the input.
  */
 #include "avro/avro_int.h"
 
@@ -37,7 +37,8 @@ static sl_status json_made(json_t *json, json_t **out)
     return SL_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 /* U+0080..U+00FF take two bytes of UTF-8, the first of which is C2 or C3. */
 sl_status avro_bytes_to_json(const uint8_t *data, size_t len, json_t **out)
@@ -82,17 +83,30 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
     double real;
     SL_TRY(memory_take(r, VALUE_BYTES));
     switch (node->kind) {
-    case AVRO_NULL: return json_made(json_null(), out);
-    case AVRO_BOOLEAN: SL_TRY(avro_read_bool(r, &flag)); return json_made(json_boolean(flag), out);
-    case AVRO_INT: SL_TRY(avro_read_int(r, &narrow)); return json_made(json_integer(narrow), out);
-    case AVRO_LONG: SL_TRY(avro_read_long(r, &wide)); return json_made(json_integer(wide), out);
-    case AVRO_FLOAT: SL_TRY(avro_read_float(r, &single)); return real_to_json((double)single, out);
-    case AVRO_DOUBLE: SL_TRY(avro_read_double(r, &real)); return real_to_json(real, out);
+    case AVRO_NULL:
+        return json_made(json_null(), out);
+    case AVRO_BOOLEAN:
+        SL_TRY(avro_read_bool(r, &flag));
+        return json_made(json_boolean(flag), out);
+    case AVRO_INT:
+        SL_TRY(avro_read_int(r, &narrow));
+        return json_made(json_integer(narrow), out);
+    case AVRO_LONG:
+        SL_TRY(avro_read_long(r, &wide));
+        return json_made(json_integer(wide), out);
+    case AVRO_FLOAT:
+        SL_TRY(avro_read_float(r, &single));
+        return real_to_json((double)single, out);
+    case AVRO_DOUBLE:
+        SL_TRY(avro_read_double(r, &real));
+        return real_to_json(real, out);
     case AVRO_STRING:
         SL_TRY(avro_read_string(r, &bytes, &len));
         SL_TRY(memory_take(r, len));
         return json_made(json_stringn_nocheck((const char *)bytes, len), out);
-    case AVRO_BYTES: SL_TRY(avro_read_bytes(r, &bytes, &len)); return bytes_take(r, bytes, len, out);
+    case AVRO_BYTES:
+        SL_TRY(avro_read_bytes(r, &bytes, &len));
+        return bytes_take(r, bytes, len, out);
     case AVRO_FIXED:
         SL_TRY(avro_read_fixed(r, (size_t)node->size, &bytes));
         return bytes_take(r, bytes, (size_t)node->size, out);
@@ -100,16 +114,19 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
         SL_TRY(avro_read_index(r, node->symbol_count, "enum symbol", &len));
         SL_TRY(memory_take(r, strlen(node->symbols[len])));
         return json_made(json_string_nocheck(node->symbols[len]), out);
-    default: return sl_internal("no scalar Avro kind: %d", (int)node->kind);
+    default:
+        return sl_internal("no scalar Avro kind: %d", (int)node->kind);
     }
 }
 
-static sl_status member_set(struct avro_reader *r, json_t *object, const char *key, size_t key_len, json_t *value)
+static sl_status member_set(struct avro_reader *r, json_t *object, const char *key, size_t key_len,
+                            json_t *value)
 {
     sl_status status = memory_take(r, VALUE_BYTES + key_len);
     if (status != SL_OK)
         json_decref(value);
-    else if (json_object_setn_new_nocheck(object, key, key_len, value) != 0) /* takes `value` over either way */
+    else if (json_object_setn_new_nocheck(object, key, key_len, value) !=
+             0) /* takes `value` over either way */
         status = sl_nomem();
     return status;
 }
@@ -203,20 +220,23 @@ sl_status avro_value_read(struct avro_reader *r, const struct avro_node *node, j
     if (r->depth == AVRO_VALUE_DEPTH_MAX)
         return sl_corrupt("Avro value nested deeper than %d", AVRO_VALUE_DEPTH_MAX);
     r->depth++;
-    sl_status status = node->kind == AVRO_UNION ? union_read(r, node, out) : container_value_read(r, node, out);
+    sl_status status =
+        node->kind == AVRO_UNION ? union_read(r, node, out) : container_value_read(r, node, out);
     r->depth--;
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status value_write(sl_buf *out, const struct avro_node *node, const json_t *value, unsigned depth);
 
 static sl_status misfit(const struct avro_node *node, const json_t *value)
 {
-    static const char *const json_types[] = {"object", "array", "string", "integer", "real", "true", "false", "null"};
-    return sl_internal("a JSON %s does not fit Avro %s", value ? json_types[json_typeof(value)] : "value that is missing",
-                       node->name);
+    static const char *const json_types[] = {"object", "array", "string", "integer",
+                                             "real",   "true",  "false",  "null"};
+    return sl_internal("a JSON %s does not fit Avro %s",
+                       value ? json_types[json_typeof(value)] : "value that is missing", node->name);
 }
 
 static sl_status sized_write(sl_buf *out, const void *data, size_t len)
@@ -337,7 +357,8 @@ static sl_status map_write(sl_buf *out, const struct avro_node *node, const json
     for (void *it = json_object_iter(object); it; it = json_object_iter_next(object, it)) {
         const char *key = json_object_iter_key(it);
         SL_TRY(sized_write(out, key, json_object_iter_key_len(it)));
-        SL_TRY_CTX(value_write(out, node->children[0].node, json_object_iter_value(it), depth), "key %s", key);
+        SL_TRY_CTX(value_write(out, node->children[0].node, json_object_iter_value(it), depth), "key %s",
+                   key);
     }
     return sl_buf_byte(out, 0);
 }
@@ -371,7 +392,8 @@ static sl_status union_write(sl_buf *out, const struct avro_node *node, const js
         SL_TRY(avro_write_long(out, (int64_t)i));
         return sl_context(value_write(out, type, inner, depth), "%s", type->name);
     }
-    return sl_internal("%s is no branch of the Avro union", json_object_iter_key(json_object_iter((json_t *)value)));
+    return sl_internal("%s is no branch of the Avro union",
+                       json_object_iter_key(json_object_iter((json_t *)value)));
 }
 
 static sl_status value_write(sl_buf *out, const struct avro_node *node, const json_t *value, unsigned depth)
@@ -379,33 +401,45 @@ static sl_status value_write(sl_buf *out, const struct avro_node *node, const js
     if (depth == AVRO_VALUE_DEPTH_MAX)
         return sl_internal("value nested deeper than %d", AVRO_VALUE_DEPTH_MAX);
     switch (node->kind) {
-    case AVRO_NULL: return json_is_null(value) ? SL_OK : misfit(node, value);
+    case AVRO_NULL:
+        return json_is_null(value) ? SL_OK : misfit(node, value);
     case AVRO_BOOLEAN:
         return json_is_boolean(value) ? sl_buf_byte(out, json_is_true(value) ? 1 : 0) : misfit(node, value);
     case AVRO_INT:
-    case AVRO_LONG: return integer_write(out, node, value);
+    case AVRO_LONG:
+        return integer_write(out, node, value);
     case AVRO_FLOAT:
-    case AVRO_DOUBLE: return real_write(out, node, value);
+    case AVRO_DOUBLE:
+        return real_write(out, node, value);
     case AVRO_STRING:
         if (!json_is_string(value))
             return misfit(node, value);
         return sized_write(out, json_string_value(value), json_string_length(value));
     case AVRO_BYTES:
-    case AVRO_FIXED: return bytes_write(out, node, value);
-    case AVRO_ENUM: return enum_write(out, node, value);
-    case AVRO_ARRAY: return array_write(out, node, value, depth + 1);
-    case AVRO_MAP: return map_write(out, node, value, depth + 1);
-    case AVRO_RECORD: return record_write(out, node, value, depth + 1);
-    case AVRO_UNION: return union_write(out, node, value, depth + 1);
+    case AVRO_FIXED:
+        return bytes_write(out, node, value);
+    case AVRO_ENUM:
+        return enum_write(out, node, value);
+    case AVRO_ARRAY:
+        return array_write(out, node, value, depth + 1);
+    case AVRO_MAP:
+        return map_write(out, node, value, depth + 1);
+    case AVRO_RECORD:
+        return record_write(out, node, value, depth + 1);
+    case AVRO_UNION:
+        return union_write(out, node, value, depth + 1);
     }
     return misfit(node, value);
 }
 
-/* ---- entry points ------------------------------------------------------------------------------------------- */
+/* ---- entry points
+ * ------------------------------------------------------------------------------------------- */
 
-sl_status sl_avro_schema_decode(const sl_avro_schema *writer, const uint8_t *data, size_t len, size_t *pos, json_t **out)
+sl_status sl_avro_schema_decode(const sl_avro_schema *writer, const uint8_t *data, size_t len, size_t *pos,
+                                json_t **out)
 {
-    struct avro_reader r = {.data = data, .len = len, .pos = *pos, .memory_left = avro_value_memory(len - *pos)};
+    struct avro_reader r = {
+        .data = data, .len = len, .pos = *pos, .memory_left = avro_value_memory(len - *pos)};
     SL_TRY(avro_value_read(&r, avro_schema_root(writer), out));
     *pos = r.pos;
     return SL_OK;

@@ -43,11 +43,13 @@ static void check_rewrite(const char *path, const json_t *schema, const json_t *
 }
 
 /* The value part of a file is the same bytes when it is written with the schema the file came with. */
-static void check_same_bytes(const char *path, const struct file_bytes *file, const json_t *schema, const json_t *record)
+static void check_same_bytes(const char *path, const struct file_bytes *file, const json_t *schema,
+                             const json_t *record)
 {
     sl_buf value = {0};
     OK(sl_avro_value_encode(schema, record, &value));
-    if (file->len < value.len + 16 || memcmp(file->data + file->len - 16 - value.len, value.data, value.len) != 0)
+    if (file->len < value.len + 16 ||
+        memcmp(file->data + file->len - 16 - value.len, value.data, value.len) != 0)
         fail_msg("%s: encoded again, the record has other bytes", path);
     sl_buf_free(&value);
 }
@@ -59,7 +61,8 @@ static void check_golden(const char *path, const json_t *twin)
     char name[256];
     OK(sl_avro_container_read(file.data, file.len, &records, &schema));
     JSON_SAME(records, json_object_get(twin, "records"), path);
-    assert_string_equal(full_name(schema, name, sizeof name), json_string_value(json_object_get(twin, "schema")));
+    assert_string_equal(full_name(schema, name, sizeof name),
+                        json_string_value(json_object_get(twin, "schema")));
     check_rewrite(path, schema, json_array_get(records, 0), records);
     check_same_bytes(path, &file, schema, json_array_get(records, 0));
     OK(sl_avro_container_describe(file.data, file.len, &description));
@@ -100,8 +103,8 @@ static size_t check_folder(const char *folder)
 static void timeline_files_read_and_write(void **state)
 {
     (void)state;
-    size_t checked = check_folder("timeline/v9") + check_folder("timeline/v9mor") + check_folder("timeline/v6") +
-                     check_folder("timeline/v6mor");
+    size_t checked = check_folder("timeline/v9") + check_folder("timeline/v9mor") +
+                     check_folder("timeline/v6") + check_folder("timeline/v6mor");
     assert_int_equal(checked, 19);
 }
 
@@ -142,12 +145,12 @@ static void every_compiled_in_schema_compiles(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "HoodieArchivedMetaEntry",   "HoodieCleanMetadata",         "HoodieCleanerPlan",
-        "HoodieClusteringPlan",      "HoodieCommitMetadata",        "HoodieCompactionPlan",
-        "HoodieIndexCommitMetadata", "HoodieIndexPlan",             "HoodieLSMTimelineInstant",
-        "HoodieMergeArchiveFilePlan", "HoodieMetadataRecord",       "HoodieReplaceCommitMetadata",
-        "HoodieRequestedReplaceMetadata", "HoodieRestoreMetadata",  "HoodieRestorePlan",
-        "HoodieRollbackMetadata",    "HoodieRollbackPlan",          "HoodieSavepointMetadata",
+        "HoodieArchivedMetaEntry",        "HoodieCleanMetadata",   "HoodieCleanerPlan",
+        "HoodieClusteringPlan",           "HoodieCommitMetadata",  "HoodieCompactionPlan",
+        "HoodieIndexCommitMetadata",      "HoodieIndexPlan",       "HoodieLSMTimelineInstant",
+        "HoodieMergeArchiveFilePlan",     "HoodieMetadataRecord",  "HoodieReplaceCommitMetadata",
+        "HoodieRequestedReplaceMetadata", "HoodieRestoreMetadata", "HoodieRestorePlan",
+        "HoodieRollbackMetadata",         "HoodieRollbackPlan",    "HoodieSavepointMetadata",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const json_t *schema = sl_avro_hudi_schema(names[i]);

@@ -5,8 +5,7 @@
  */
 #include "keys/keys_int.h"
 
-/* ---- building a column of text
- * ------------------------------------------------------------------------------- */
+/* ---- building a column of text ------------------------------------------------------------------------- */
 
 sl_status text_sink_init(struct text_sink *sink, int64_t rows)
 {
@@ -62,8 +61,7 @@ void text_sink_free(struct text_sink *sink)
     sink->offsets = NULL;
 }
 
-/* ---- single values
- * ------------------------------------------------------------------------------------------- */
+/* ---- single values ------------------------------------------------------------------------------------- */
 
 enum { INTEGER_TEXT_MAX = 20, DATE_TEXT_MAX = 24, DECIMAL_TEXT_MAX = 48, FLOATING_TEXT_MAX = 40 };
 
@@ -134,15 +132,14 @@ static size_t put_decimal(uint8_t *out, sl_i128 unscaled, int32_t scale)
     return written;
 }
 
-/* ---- columns, a loop for each kind of value
- * ------------------------------------------------------------------ */
+/* ---- columns, a loop for each kind of value ------------------------------------------------------------ */
 
 static sl_status text_of_integers(const sl_array *a, struct text_sink *sink)
 {
     bool is_unsigned = a->type->id == SL_UINT64;
     for (int64_t i = 0; i < a->length; i++) {
         if (sl_is_valid(a, i)) {
-            uint8_t *at;
+            uint8_t *at = NULL;
             SL_TRY(text_sink_room(sink, INTEGER_TEXT_MAX, &at));
             int64_t value = sl_integer_at(a, i);
             sink->bytes.len += is_unsigned ? put_unsigned(at, (uint64_t)value) : put_integer(at, value);
@@ -156,7 +153,7 @@ static sl_status text_of_dates(const sl_array *a, struct text_sink *sink)
 {
     for (int64_t i = 0; i < a->length; i++) {
         if (sl_is_valid(a, i)) {
-            uint8_t *at;
+            uint8_t *at = NULL;
             SL_TRY(text_sink_room(sink, DATE_TEXT_MAX, &at));
             sink->bytes.len += put_date(at, sl_i32_at(a, i));
         }
@@ -169,7 +166,7 @@ static sl_status text_of_decimals(const sl_array *a, struct text_sink *sink)
 {
     for (int64_t i = 0; i < a->length; i++) {
         if (sl_is_valid(a, i)) {
-            uint8_t *at;
+            uint8_t *at = NULL;
             SL_TRY(text_sink_room(sink, DECIMAL_TEXT_MAX, &at));
             sink->bytes.len += put_decimal(at, sl_decimal_at(a, i), a->type->scale);
         }
@@ -195,7 +192,7 @@ static sl_status text_of_floating(const sl_array *a, struct text_sink *sink)
     bool is_float = a->type->id == SL_FLOAT;
     for (int64_t i = 0; i < a->length; i++) {
         if (sl_is_valid(a, i)) {
-            uint8_t *room;
+            uint8_t *room = NULL;
             SL_TRY(text_sink_room(sink, FLOATING_TEXT_MAX, &room));
             SL_TRY(is_float ? sl_java_float(sl_float_at(a, i), &sink->bytes)
                             : sl_java_double(sl_double_at(a, i), &sink->bytes));
@@ -212,7 +209,7 @@ static sl_status text_of_bytes(const sl_array *a, struct text_sink *sink)
         if (sl_is_valid(a, i)) {
             size_t len;
             const uint8_t *value = sl_bytes_at(a, i, &len);
-            uint8_t *at;
+            uint8_t *at = NULL;
             SL_TRY(text_sink_room(sink, len * 2, &at));
             for (size_t k = 0; k < len; k++) {
                 at[2 * k] = (uint8_t)hex[value[k] >> 4];
@@ -321,8 +318,7 @@ sl_status key_text_of_column(sl_array *column, sl_array **out)
     return status;
 }
 
-/* ---- fields by path
- * ------------------------------------------------------------------------------------------ */
+/* ---- fields by path ------------------------------------------------------------------------------------ */
 
 /* The field that the first component of *path names, and *path moved behind it. A name that holds the dots
  * itself comes first, as a column may be called "a.b". -1: none. */

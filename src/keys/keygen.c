@@ -60,8 +60,7 @@ sl_status sl_keygen_infer(size_t record_fields, size_t partition_fields, const c
     return SL_OK;
 }
 
-/* ---- checks against a schema
- * --------------------------------------------------------------------------------- */
+/* ---- checks against a schema --------------------------------------------------------------------------- */
 
 static bool may_be_key(const sl_type *type)
 {
@@ -130,8 +129,7 @@ sl_status sl_keygen_check(const struct sl_keygen *keygen, const sl_type *schema,
     return SL_OK;
 }
 
-/* ---- record keys
- * --------------------------------------------------------------------------------------------- */
+/* ---- record keys --------------------------------------------------------------------------------------- */
 
 static bool is_composite(const struct sl_keygen *keygen)
 {
@@ -180,7 +178,7 @@ static sl_status composite_key(const sl_strings *fields, const size_t *name_leng
     for (size_t f = 0; f < fields->count; f++) {
         size_t len, name = name_lengths[f];
         const uint8_t *text = part_text(texts[f], row, &len, &present);
-        uint8_t *at;
+        uint8_t *at = NULL;
         SL_TRY(text_sink_room(sink, name + len + 2, &at));
         uint8_t *start = at;
         if (f > 0)

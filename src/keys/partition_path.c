@@ -72,8 +72,7 @@ sl_status sl_partition_unescape(const char *value, size_t len, sl_buf *out)
     return SL_OK;
 }
 
-/* ---- values to paths
- * ----------------------------------------------------------------------------------------- */
+/* ---- values to paths ----------------------------------------------------------------------------------- */
 
 /* How the values of one field become segments. */
 struct segment_form {
@@ -137,7 +136,7 @@ static const uint8_t *text_or_empty(const sl_array *texts, int64_t row, size_t *
 
 static sl_status repeat_bytes(struct text_sink *sink, size_t start, size_t len)
 {
-    uint8_t *at;
+    uint8_t *at = NULL;
     SL_TRY(text_sink_room(sink, len, &at));
     memcpy(at, sink->bytes.data + start, len);
     sink->bytes.len += len;
@@ -224,7 +223,7 @@ static sl_status join_segments(sl_array *const *segments, size_t count, int64_t 
         for (size_t f = 0; f < count; f++) {
             size_t len;
             const uint8_t *segment = sl_bytes_at(segments[f], i, &len);
-            uint8_t *at;
+            uint8_t *at = NULL;
             SL_GO(text_sink_room(&sink, len + 1, &at));
             if (f > 0)
                 *at++ = '/';
@@ -259,8 +258,7 @@ done:
     return status;
 }
 
-/* ---- paths back to values
- * ------------------------------------------------------------------------------------ */
+/* ---- paths back to values ------------------------------------------------------------------------------ */
 
 /* Length of "field=" at the start of `text` (with '-' as '/' where that was replaced), 0 when it is not
  * there. */

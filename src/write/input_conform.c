@@ -1,0 +1,198 @@
+/*
+ * Batches of any schema as batches of the wanted one: columns found by name once, converted batch by batch.
+ *
+ * Conversions work on whole columns and know no file. When one fails, the column is gone through once more,
+ * row by row, to say which row of the input it was.
+ */
+#include "parquet/parquet.h"
+#include "write/input_int.h"
+
+struct conform_stream {
+    sl_stream stream; /* first */
+    sl_stream *in;
+    struct sl_input_options options;
+    struct input_owner owner;
+    char *name;
+    int *source;     /* column of the wanted schema -> column of the input, -1: null */
+    uint64_t rows;   /* before the current batch */
+    bool check_utf8; /* of inputs that do not promise it */
+};
+
+void input_owner_free(struct input_owner *owner)
+{
+    sl_parquet_close(owner->parquet);
+    input_file_close(&owner->file);
+    sl_free(owner->bytes);
+    memset(owner, 0, sizeof *owner);
+}
+
+static sl_status convert_column(const struct conform_stream *s, sl_array *column, const sl_field *field,
+                                sl_array **out)
+{
+    sl_array *converted;
+    if (s->check_utf8)
+        SL_TRY(input_check_utf8(column));
+    SL_TRY(input_convert(column, field->type, &s->options, &converted));
+    if (!field->nullable && converted->null_count != 0) {
+        int64_t row = 0;
+        while (row < converted->length && sl_is_valid(converted, row))
+            row++;
+        sl_array_unref(converted);
+        return sl_input("row %" PRId64 ": no value, but it must have one", row);
+    }
+    *out = converted;
+    return SL_OK;
+}
+
+/* Converts rows on their own until one fails, and says which. Its failure is the one that is told. */
+static sl_status name_bad_row(const struct conform_stream *s, const sl_array *column, const sl_field *field,
+                              sl_status why)
+{
+    if (sl_status_code(why) != SL_E_INPUT)
+        return sl_context(why, "%s: column `%s`", s->name, field->name);
+    for (int64_t row = 0; row < column->length; row++) {
+        sl_array *one = NULL, *converted = NULL;
+        sl_status status = sl_array_copy(column, row, 1, &one);
+        if (status == SL_OK)
+            status = convert_column(s, one, field, &converted);
+        sl_array_unref(one);
+        sl_array_unref(converted);
+        if (status == SL_OK)
+            continue;
+        static const char prefix[] = "row 0: "; /* of the array of one row */
+        const char *message = sl_status_message(status);
+        if (strncmp(message, prefix, strlen(prefix)) == 0)
+            message += strlen(prefix);
+        sl_status told = sl_errorf(sl_status_code(status), "%s: row %" PRIu64 ": column `%s`: %s", s->name,
+                                   s->rows + (uint64_t)row + 1, field->name, message);
+        sl_status_free(status);
+        sl_status_free(why);
+        return told;
+    }
+    return sl_context(why, "%s: column `%s`", s->name, field->name);
+}
+
+static sl_status conform_batch(const struct conform_stream *s, const sl_batch *batch, sl_batch **out)
+{
+    const sl_type *schema = s->stream.schema;
+    sl_array **columns;
+    SL_NEW_ARRAY(columns, schema->field_count);
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const sl_field *field = &schema->fields[i];
+        if (s->source[i] < 0) {
+            SL_GO(sl_array_nulls(field->type, batch->rows, &columns[i]));
+            continue;
+        }
+        status = convert_column(s, batch->columns[s->source[i]], field, &columns[i]);
+        if (status != SL_OK) {
+            status = name_bad_row(s, batch->columns[s->source[i]], field, status);
+            goto done;
+        }
+    }
+    status = sl_batch_new(schema, batch->rows, columns, out);
+    memset(columns, 0, schema->field_count * sizeof *columns); /* they were taken over */
+done:
+    for (size_t i = 0; i < schema->field_count; i++)
+        sl_array_unref(columns[i]);
+    sl_free(columns);
+    return status;
+}
+
+static sl_status conform_next(sl_stream *self, sl_batch **out)
+{
+    struct conform_stream *s = (struct conform_stream *)self;
+    sl_batch *batch = NULL;
+    SL_TRY(sl_check_cancel(s->options.runtime));
+    SL_TRY_CTX(sl_stream_next(s->in, &batch), "%s", s->name);
+    if (!batch) {
+        *out = NULL;
+        return SL_OK;
+    }
+    sl_status status = conform_batch(s, batch, out);
+    s->rows += (uint64_t)batch->rows;
+    sl_batch_unref(batch);
+    return status;
+}
+
+static void conform_close(sl_stream *self)
+{
+    struct conform_stream *s = (struct conform_stream *)self;
+    sl_type_unref(s->stream.schema);
+    sl_stream_close(s->in);
+    input_owner_free(&s->owner);
+    sl_free(s->source);
+    sl_free(s->name);
+    sl_free(s);
+}
+
+/* Finds the columns and checks that each can become what is wanted, before a row is read. */
+static sl_status match_columns(struct conform_stream *s, const sl_type *have)
+{
+    const sl_type *wanted = s->stream.schema;
+    bool any = false;
+    SL_NEW_ARRAY(s->source, wanted->field_count);
+    for (size_t i = 0; i < wanted->field_count; i++) {
+        const sl_field *field = &wanted->fields[i];
+        s->source[i] = sl_type_field_index(have, field->name);
+        if (s->source[i] < 0 && !field->nullable)
+            return sl_input("no column `%s`, which must have a value", field->name);
+        if (s->source[i] < 0)
+            continue;
+        any = true;
+        SL_TRY_CTX(input_convertible(have->fields[s->source[i]].type, field->type, &s->options),
+                   "column `%s`", field->name);
+    }
+    if (!any)
+        return sl_input("none of the table's columns is there");
+    for (size_t i = 0; s->options.extra == SL_EXTRA_REFUSE && i < have->field_count; i++) {
+        const char *name = have->fields[i].name;
+        if (sl_type_field_index(wanted, name) < 0 && !input_is_meta_column(name))
+            return input_unknown_column(wanted, name, strlen(name));
+    }
+    return SL_OK;
+}
+
+static sl_status conform_open(sl_stream *in, const sl_type *wanted, const char *name, bool check_utf8,
+                              const struct sl_input_options *options, struct input_owner *owner,
+                              sl_stream **out)
+{
+    static const struct sl_input_options defaults;
+    struct conform_stream *s = sl_calloc(1, sizeof *s);
+    if (!s) {
+        sl_stream_close(in);
+        input_owner_free(owner);
+        return sl_nomem();
+    }
+    sl_status status;
+    s->stream = (sl_stream){
+        .schema = sl_type_ref(wanted ? wanted : in->schema), .next = conform_next, .close = conform_close};
+    s->in = in;
+    s->owner = *owner;
+    s->options = options ? *options : defaults;
+    s->check_utf8 = check_utf8;
+    if (!(s->name = sl_strdup(name))) {
+        status = sl_nomem();
+        goto done;
+    }
+    SL_GO_CTX(match_columns(s, in->schema), "%s", name);
+    *out = &s->stream;
+    return SL_OK;
+done:
+    conform_close(&s->stream);
+    return status;
+}
+
+sl_status sl_input_conform(sl_stream *in, const sl_type *wanted, const char *name,
+                           const struct sl_input_options *options, sl_stream **out)
+{
+    struct input_owner nothing = {0};
+    return conform_open(in, wanted, name, false, options, &nothing, out);
+}
+
+sl_status input_conform_owned(sl_stream *in, const sl_type *wanted, const char *name,
+                              const struct sl_input_options *options, struct input_owner *owner,
+                              sl_stream **out)
+{
+    return conform_open(in, wanted, name, true, options, owner, out);
+}

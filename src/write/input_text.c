@@ -1,0 +1,365 @@
+/*
+ * Rows from text: a window that slides over the bytes, and the stream that makes batches of what the formats
+ * find in it.
+ *
+ *      data  [ ....... | held or current record | not yet looked at | free ]
+ *                      start                    at                  end    cap
+ *
+ * A builder that failed in the middle of a row cannot take the half row back. Where bad rows are to be
+ * skipped, rows therefore go to a small builder first, a chunk at a time; a chunk with a bad row is read
+ * again without it.
+ */
+#include "write/input_int.h"
+
+enum { READ_BYTES = 1024 * 1024, CHUNK_ROWS = 64 };
+static const size_t ROW_BYTES_MAX = (size_t)64 << 20;    /* default longest row */
+static const size_t LOOK_AHEAD_BYTES = (size_t)64 << 20; /* inference looks no further */
+static const size_t BATCH_TEXT_BYTES = (size_t)32 << 20; /* a batch of long rows ends early */
+
+/* ---- the window ---------------------------------------------------------------------------------------- */
+
+/* A byte order mark says nothing in UTF-8. */
+static sl_status skip_byte_order_mark(struct text_reader *reader)
+{
+    bool grew;
+    SL_TRY(text_reader_more(reader, &grew));
+    if (reader->end >= 3 && memcmp(reader->data, "\xef\xbb\xbf", 3) == 0)
+        reader->start = reader->at = 3;
+    return SL_OK;
+}
+
+sl_status text_reader_open(const char *path, const struct sl_input_options *options, struct text_reader *out)
+{
+    memset(out, 0, sizeof *out);
+    out->record_max = options->row_bytes_max ? options->row_bytes_max : ROW_BYTES_MAX;
+    out->line = out->start_line = 1;
+    SL_TRY(input_source_open(path, options->stdin_fd, &out->source));
+    return skip_byte_order_mark(out);
+}
+
+void text_reader_close(struct text_reader *reader)
+{
+    input_source_free(reader->source);
+    sl_free(reader->data);
+    memset(reader, 0, sizeof *reader);
+}
+
+static sl_status make_room(struct text_reader *reader)
+{
+    size_t used = reader->end - reader->start;
+    if (reader->start > 0)
+        memmove(reader->data, reader->data + reader->start, used);
+    reader->at -= reader->start;
+    reader->end = used;
+    reader->start = 0;
+    if (reader->cap - used >= READ_BYTES / 2)
+        return SL_OK;
+    /* Doubling keeps the cost of moving the window in proportion to the bytes that come in. */
+    size_t wider = reader->cap > READ_BYTES ? reader->cap * 2 : READ_BYTES * 2;
+    uint8_t *data = sl_realloc(reader->data, wider);
+    if (!data)
+        return sl_nomem();
+    reader->data = data;
+    reader->cap = wider;
+    return SL_OK;
+}
+
+sl_status text_reader_more(struct text_reader *reader, bool *grew)
+{
+    *grew = false;
+    if (reader->ended)
+        return SL_OK;
+    if (reader->end - reader->at > reader->record_max)
+        return sl_input("%s: line %" PRIu64 ": a row of more than %zu bytes (a quote that is not closed?)",
+                        input_source_name(reader->source), reader->line, reader->record_max);
+    if (!reader->holding) {
+        reader->start = reader->at;
+        reader->start_line = reader->line;
+    }
+    SL_TRY(make_room(reader));
+    size_t room = reader->cap - reader->end, got;
+    SL_TRY(input_source_read(reader->source, reader->data + reader->end, room, &got));
+    reader->ended = got < room;
+    reader->end += got;
+    *grew = got > 0;
+    return SL_OK;
+}
+
+void text_reader_take(struct text_reader *reader, size_t content, size_t len, uint64_t lines,
+                      struct text_record *out)
+{
+    out->text = (const char *)reader->data + reader->at;
+    out->len = content;
+    out->line = reader->line;
+    reader->at += len;
+    reader->line += lines;
+}
+
+sl_status text_reader_line(struct text_reader *reader, struct text_record *out, bool *found)
+{
+    size_t looked = 0;
+    for (;;) {
+        size_t have = reader->end - reader->at;
+        const uint8_t *from = reader->data + reader->at;
+        const uint8_t *feed = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
+        if (feed) {
+            size_t len = (size_t)(feed - from);
+            text_reader_take(reader, len > 0 && from[len - 1] == '\r' ? len - 1 : len, len + 1, 1, out);
+            *found = true;
+            return SL_OK;
+        }
+        looked = have;
+        bool grew;
+        SL_TRY(text_reader_more(reader, &grew));
+        if (!grew) {
+            from = reader->data + reader->at;
+            *found = have > 0;
+            if (have > 0)
+                text_reader_take(reader, from[have - 1] == '\r' ? have - 1 : have, have, 1, out);
+            return SL_OK;
+        }
+    }
+}
+
+void text_reader_hold(struct text_reader *reader)
+{
+    reader->start = reader->at;
+    reader->start_line = reader->line;
+    reader->holding = true;
+}
+
+void text_reader_rewind(struct text_reader *reader)
+{
+    reader->at = reader->start;
+    reader->line = reader->start_line;
+}
+
+void text_reader_release(struct text_reader *reader) { reader->holding = false; }
+
+size_t text_reader_held(const struct text_reader *reader) { return reader->at - reader->start; }
+
+/* ---- records to rows ----------------------------------------------------------------------------------- */
+
+static bool is_blank(const struct text_record *record)
+{
+    for (size_t i = 0; i < record->len; i++)
+        if (record->text[i] != ' ' && record->text[i] != '\t' && record->text[i] != '\r')
+            return false;
+    return true;
+}
+
+sl_status text_input_next(struct text_input *in, struct text_record *out, bool *found)
+{
+    do {
+        SL_TRY(in->format->next_record(in, out, found));
+    } while (*found && is_blank(out));
+    return SL_OK;
+}
+
+sl_status text_record_check_utf8(const struct text_record *record)
+{
+    size_t valid = sl_utf8_valid_prefix(record->text, record->len);
+    if (SL_LIKELY(valid == record->len))
+        return SL_OK;
+    uint64_t line = 0;
+    size_t column = 1;
+    for (size_t i = 0; i < valid; i++, column++) {
+        if (record->text[i] == '\n') {
+            line++;
+            column = 0;
+        }
+    }
+    unsigned byte = (uint8_t)record->text[valid];
+    if (line > 0)
+        return sl_input("not UTF-8: byte 0x%02x at line %" PRIu64 ", column %zu", byte, record->line + line,
+                        column);
+    return sl_input("not UTF-8: byte 0x%02x at column %zu", byte, column);
+}
+
+sl_status text_input_context(const struct text_input *in, uint64_t line, sl_status status)
+{
+    return sl_context(status, "%s: line %" PRIu64, input_source_name(in->reader.source), line);
+}
+
+static sl_status append_record(struct text_input *in, const struct text_record *record,
+                               sl_batch_builder *rows)
+{
+    SL_TRY(text_record_check_utf8(record));
+    return in->format->append_row(in, record, rows);
+}
+
+/* The plain way: the first bad row ends the input. */
+static sl_status fill_rows(struct text_input *in)
+{
+    size_t bytes = 0;
+    for (int64_t rows = 0; rows < in->options.batch_rows && bytes < BATCH_TEXT_BYTES; rows++) {
+        struct text_record record;
+        bool found;
+        SL_TRY(text_input_next(in, &record, &found));
+        if (!found)
+            break;
+        sl_status status = append_record(in, &record, &in->rows);
+        if (SL_UNLIKELY(status != SL_OK))
+            return text_input_context(in, record.line, status);
+        bytes += record.len;
+    }
+    return SL_OK;
+}
+
+static sl_status reject_record(struct text_input *in, const struct text_record *record, sl_status why)
+{
+    sl_status status = in->options.reject(in->options.reject_context, record->line, record->text, record->len,
+                                          sl_status_message(why));
+    sl_status_free(why);
+    if (status == SL_OK && in->options.rejected)
+        ++*in->options.rejected;
+    return status;
+}
+
+struct chunk {
+    bool bad[CHUNK_ROWS];
+    int records; /* seen in the last attempt, bad ones too */
+    size_t bytes;
+    bool ended;
+};
+
+/* Reads the chunk's rows once. *clean false: a bad one was found, handed out and marked; try again without
+ * it. */
+static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most, bool *clean)
+{
+    chunk->records = 0;
+    chunk->bytes = 0;
+    while (chunk->records < most && chunk->bytes < BATCH_TEXT_BYTES) {
+        struct text_record record;
+        bool found;
+        SL_TRY(text_input_next(in, &record, &found));
+        chunk->ended = !found;
+        if (!found)
+            break;
+        chunk->bytes += record.len;
+        int number = chunk->records++;
+        if (chunk->bad[number])
+            continue;
+        sl_status status = append_record(in, &record, &in->chunk);
+        if (status == SL_OK)
+            continue;
+        if (sl_status_code(status) != SL_E_INPUT)
+            return text_input_context(in, record.line, status);
+        chunk->bad[number] = true;
+        *clean = false;
+        return reject_record(in, &record, status);
+    }
+    *clean = true;
+    return SL_OK;
+}
+
+static sl_status reset_chunk_builder(struct text_input *in)
+{
+    sl_batch_builder_free(&in->chunk);
+    memset(&in->chunk, 0, sizeof in->chunk);
+    return sl_batch_builder_init(&in->chunk, in->stream.schema);
+}
+
+static sl_status append_chunk(struct text_input *in, int most, size_t *bytes, bool *ended)
+{
+    struct chunk chunk = {0};
+    bool clean = false;
+    sl_batch *rows;
+    text_reader_hold(&in->reader);
+    SL_TRY(reset_chunk_builder(in));
+    for (;;) {
+        SL_TRY(try_chunk(in, &chunk, most, &clean));
+        if (clean)
+            break;
+        SL_TRY(reset_chunk_builder(in));
+        text_reader_rewind(&in->reader);
+    }
+    text_reader_release(&in->reader);
+    *bytes += chunk.bytes;
+    *ended = chunk.ended;
+    SL_TRY(sl_batch_builder_finish(&in->chunk, &rows));
+    sl_status status = sl_batch_builder_append_range(&in->rows, rows, 0, rows->rows);
+    sl_batch_unref(rows);
+    return status;
+}
+
+static sl_status fill_rows_skipping_bad(struct text_input *in)
+{
+    size_t bytes = 0;
+    bool ended = false;
+    int64_t room = in->options.batch_rows;
+    while (!ended && room > 0 && bytes < BATCH_TEXT_BYTES) {
+        SL_TRY(append_chunk(in, room < CHUNK_ROWS ? (int)room : CHUNK_ROWS, &bytes, &ended));
+        room = in->options.batch_rows - sl_batch_builder_rows(&in->rows);
+    }
+    return SL_OK;
+}
+
+static sl_status text_stream_next(sl_stream *self, sl_batch **out)
+{
+    struct text_input *in = (struct text_input *)self;
+    if (in->failed)
+        return sl_internal("%s: read on after an error", input_source_name(in->reader.source));
+    in->failed = true; /* builders are of no use after a failure */
+    SL_TRY(sl_check_cancel(in->options.runtime));
+    SL_TRY(in->options.reject ? fill_rows_skipping_bad(in) : fill_rows(in));
+    if (sl_batch_builder_rows(&in->rows) == 0)
+        *out = NULL;
+    else
+        SL_TRY(sl_batch_builder_finish(&in->rows, out));
+    in->failed = false;
+    return SL_OK;
+}
+
+static void text_stream_close(sl_stream *self)
+{
+    struct text_input *in = (struct text_input *)self;
+    in->format->free_all(in);
+}
+
+sl_status text_input_open(struct text_input *in, const char *path, const struct sl_input_options *options)
+{
+    in->options = *options;
+    if (in->options.batch_rows <= 0)
+        in->options.batch_rows = 16384;
+    if (in->options.infer_rows <= 0)
+        in->options.infer_rows = 10000;
+    return text_reader_open(path, options, &in->reader);
+}
+
+sl_status text_input_start(struct text_input *in, const sl_type *schema)
+{
+    in->stream = (sl_stream){.schema = schema, .next = text_stream_next, .close = text_stream_close};
+    return sl_batch_builder_init(&in->rows, schema);
+}
+
+void text_input_close(struct text_input *in)
+{
+    sl_batch_builder_free(&in->rows);
+    sl_batch_builder_free(&in->chunk);
+    text_reader_close(&in->reader);
+    sl_type_unref(in->stream.schema);
+}
+
+sl_status text_input_look_ahead(struct text_input *in,
+                                sl_status (*look)(struct text_input *in, const struct text_record *record))
+{
+    sl_status status = SL_OK;
+    text_reader_hold(&in->reader);
+    for (int64_t i = 0; i < in->options.infer_rows && text_reader_held(&in->reader) < LOOK_AHEAD_BYTES; i++) {
+        struct text_record record;
+        bool found;
+        SL_GO(text_input_next(in, &record, &found));
+        if (!found)
+            break;
+        status = look(in, &record);
+        if (status != SL_OK) {
+            status = text_input_context(in, record.line, status);
+            goto done;
+        }
+    }
+    text_reader_rewind(&in->reader);
+done:
+    text_reader_release(&in->reader);
+    return status;
+}

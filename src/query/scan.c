@@ -1,0 +1,375 @@
+/*
+ * A scan: which slices may hold matching rows (partition values, then row-group statistics where no merge can overrule
+ * them), their merged rows in parallel, the filter again on every row, the projection, the limit.
+ *
+ * What may be pruned before a merge is spec/lsm-layout.md 13: anything in a slice without logs; with logs only by the
+ * record key, whose value all versions of a row share.
+ */
+#include "query/query.h"
+#include <string.h>
+
+struct scan {
+    const sl_table *table;
+    sl_read_stats *stats;
+    sl_view view;
+    sl_read_slice *slices;
+    size_t slice_count;
+    const sl_type *table_schema; /* all columns with the meta columns */
+    const sl_type *read_schema;  /* wanted columns, then those only the filter needs */
+    const sl_type *schema;       /* wanted columns */
+    sl_expr *where;
+    struct sl_row_group_filter filter, key_filter;
+    sl_pool *pool;               /* for columns inside one slice, when slices are not read in parallel */
+};
+
+static void scan_free(void *context)
+{
+    struct scan *s = context;
+    for (size_t i = 0; i < s->slice_count; i++)
+        sl_read_slice_free(&s->slices[i]);
+    sl_free(s->slices);
+    sl_view_free(&s->view);
+    sl_type_unref(s->table_schema);
+    sl_type_unref(s->read_schema);
+    sl_type_unref(s->schema);
+    sl_expr_free(s->where);
+    sl_free(s);
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------ */
+
+static sl_status pick(const sl_type *from, const sl_strings *names, const sl_type **out)
+{
+    sl_field *fields;
+    SL_NEW_ARRAY(fields, names->count + 1);
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < names->count; i++) {
+        int at = sl_type_field_index(from, names->items[i]);
+        if (at < 0) {
+            status = sl_input("column %s: the table has none of that name", names->items[i]);
+            goto done;
+        }
+        fields[i] = from->fields[at];
+    }
+    status = sl_type_struct(fields, names->count, out);
+done:
+    sl_free(fields);
+    return status;
+}
+
+static sl_status choose_columns(struct scan *s, const struct sl_scan_options *o)
+{
+    sl_strings names = {0};
+    sl_status status = SL_OK;
+    if (!o->columns) {
+        s->schema = sl_type_ref(s->table_schema);
+        s->read_schema = sl_type_ref(s->table_schema);
+        return SL_OK;
+    }
+    for (size_t i = 0; i < o->column_count; i++) {
+        if (sl_strings_contain(&names, o->columns[i])) {
+            status = sl_input("column %s is asked for twice", o->columns[i]);
+            goto done;
+        }
+        SL_GO(sl_strings_add(&names, o->columns[i]));
+    }
+    SL_GO(pick(s->table_schema, &names, &s->schema));
+    if (s->where) {
+        sl_strings needed = {0};
+        status = sl_expr_columns(s->where, &needed);
+        for (size_t i = 0; i < needed.count && !status; i++)
+            if (!sl_strings_contain(&names, needed.items[i]))
+                status = sl_strings_add(&names, needed.items[i]);
+        sl_strings_free(&needed);
+        if (status)
+            goto done;
+    }
+    status = pick(s->table_schema, &names, &s->read_schema);
+done:
+    sl_strings_free(&names);
+    return status;
+}
+
+/* ---- pruning ------------------------------------------------------------------------------------------------ */
+
+struct group_bounds {
+    const struct scan *scan;
+    const sl_parquet *file;
+    size_t row_group;
+    bool keys_only;
+};
+
+static bool is_key_column(const struct scan *s, const char *column)
+{
+    return strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0 || sl_strings_contain(&s->table->keygen.record_fields, column);
+}
+
+/* Bounds from a file count only when the file stores the column in the type that the expression was bound to. */
+static bool row_group_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
+{
+    struct group_bounds *g = context;
+    if (g->keys_only && !is_key_column(g->scan, column))
+        return false;
+    const sl_type *file_schema = sl_parquet_schema(g->file);
+    int at = sl_type_field_index(file_schema, column), wanted = sl_type_field_index(g->scan->table_schema, column);
+    if (at < 0 || wanted < 0 || !sl_type_equal(file_schema->fields[at].type, g->scan->table_schema->fields[wanted].type))
+        return false;
+    return !sl_status_ignore(sl_parquet_column_bounds(g->file, g->row_group, at, out));
+}
+
+static bool keep_row_group(void *context, const sl_parquet *file, size_t row_group)
+{
+    struct group_bounds g = {context, file, row_group, false};
+    return sl_expr_may_match(g.scan->where, row_group_bounds, &g);
+}
+
+static bool keep_by_key(void *context, const sl_parquet *file, size_t row_group)
+{
+    struct group_bounds g = {context, file, row_group, true};
+    return sl_expr_may_match(g.scan->where, row_group_bounds, &g);
+}
+
+struct partition_bounds {
+    const struct scan *scan;
+    sl_strings values;
+};
+
+/* A partition's folder tells the one value of each string partition field; other types are left to the rows. */
+static bool partition_value_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
+{
+    struct partition_bounds *p = context;
+    const struct sl_keygen *k = &p->scan->table->keygen;
+    for (size_t i = 0; i < k->partition_fields.count && p->values.count == k->partition_fields.count; i++) {
+        const char *value = p->values.items[i];
+        int at = sl_type_field_index(p->scan->table_schema, column);
+        if (strcmp(k->partition_fields.items[i], column) != 0)
+            continue;
+        if (at < 0 || p->scan->table_schema->fields[at].type->id != SL_STRING || strcmp(value, "__HIVE_DEFAULT_PARTITION__") == 0)
+            return false;
+        *out = (struct sl_parquet_bounds){.has_bounds = true};
+        if (sl_status_ignore(sl_array_constant_string(value, strlen(value), 1, &out->min)))
+            return false;
+        out->max = sl_array_ref(out->min);
+        return true;
+    }
+    return false;
+}
+
+static bool partition_may_match(const struct scan *s, const char *path)
+{
+    struct partition_bounds p = {.scan = s};
+    /* Values that a path does not tell apart (slashes inside, other generators) prune nothing. */
+    if (!s->where || s->table->keygen.slash_dates || sl_status_ignore(sl_partition_values(&s->table->keygen, path, &p.values)))
+        return true;
+    bool may = sl_expr_may_match(s->where, partition_value_bounds, &p);
+    sl_strings_free(&p.values);
+    return may;
+}
+
+/* ---- slices ------------------------------------------------------------------------------------------------- */
+
+static sl_status collect_slices(struct scan *s, bool read_optimized)
+{
+    size_t groups = 0;
+    for (size_t p = 0; p < s->view.partition_count; p++)
+        groups += s->view.partitions[p].group_count;
+    SL_NEW_ARRAY(s->slices, groups + 1);
+    for (size_t p = 0; p < s->view.partition_count; p++) {
+        const sl_partition *partition = &s->view.partitions[p];
+        if (!partition_may_match(s, partition->path)) {
+            for (size_t g = 0; s->stats && g < partition->group_count; g++)
+                atomic_fetch_add(&s->stats->files_skipped, partition->groups[g].file_count);
+            continue;
+        }
+        for (size_t g = 0; g < partition->group_count; g++) {
+            bool found;
+            SL_TRY(sl_group_read_slice(&partition->groups[g], read_optimized, &s->slices[s->slice_count], &found));
+            s->slice_count += found;
+        }
+    }
+    return SL_OK;
+}
+
+/* ---- filter and limit --------------------------------------------------------------------------------------- */
+
+struct filter_stream {
+    sl_stream base;
+    sl_stream *rows;
+    const struct scan *scan;
+    uint8_t *selection;
+    size_t selection_bytes;
+};
+
+static sl_status filter_batch(struct filter_stream *f, sl_batch *batch, sl_batch **out)
+{
+    int64_t selected;
+    size_t bytes = bitmap_bytes(batch->rows);
+    if (bytes > f->selection_bytes) {
+        uint8_t *grown = sl_realloc(f->selection, bytes);
+        if (!grown)
+            return sl_nomem();
+        f->selection = grown;
+        f->selection_bytes = bytes;
+    }
+    SL_TRY(sl_expr_select(f->scan->where, batch, f->selection, &selected));
+    if (selected == 0)
+        *out = NULL;
+    else if (selected == batch->rows)
+        *out = sl_batch_ref(batch);
+    else
+        return sl_batch_filter(batch, f->selection, out);
+    return SL_OK;
+}
+
+static sl_status filter_next(sl_stream *self, sl_batch **out)
+{
+    struct filter_stream *f = (struct filter_stream *)self;
+    *out = NULL;
+    while (!*out) {
+        sl_batch *batch;
+        SL_TRY(sl_stream_next(f->rows, &batch));
+        if (!batch)
+            return SL_OK;
+        sl_status status = filter_batch(f, batch, out);
+        sl_batch_unref(batch);
+        SL_TRY(status);
+    }
+    return SL_OK;
+}
+
+static void filter_close(sl_stream *self)
+{
+    struct filter_stream *f = (struct filter_stream *)self;
+    sl_stream_close(f->rows);
+    sl_free(f->selection);
+    sl_free(f);
+}
+
+static sl_status filter_stream(const struct scan *scan, sl_stream *rows, sl_stream **out)
+{
+    struct filter_stream *f = sl_calloc(1, sizeof *f);
+    if (!f) {
+        sl_stream_close(rows);
+        return sl_nomem();
+    }
+    *f = (struct filter_stream){.base = {rows->schema, filter_next, filter_close}, .rows = rows, .scan = scan};
+    *out = &f->base;
+    return SL_OK;
+}
+
+struct result_stream {
+    sl_stream base;
+    sl_stream *rows;
+    const sl_runtime *runtime;
+    sl_read_stats *stats;
+    int64_t left; /* -1: no limit */
+    uint64_t delivered;
+};
+
+static sl_status result_next(sl_stream *self, sl_batch **out)
+{
+    struct result_stream *r = (struct result_stream *)self;
+    *out = NULL;
+    if (r->left == 0)
+        return SL_OK;
+    sl_batch *batch;
+    SL_TRY(sl_stream_next(r->rows, &batch));
+    if (batch && r->left >= 0 && batch->rows > r->left) {
+        sl_batch *cut;
+        sl_status status = sl_batch_copy(batch, 0, r->left, &cut);
+        sl_batch_unref(batch);
+        SL_TRY(status);
+        batch = cut;
+    }
+    if (!batch)
+        return SL_OK;
+    if (r->left >= 0)
+        r->left -= batch->rows;
+    r->delivered += (uint64_t)batch->rows;
+    if (r->stats)
+        atomic_fetch_add(&r->stats->rows_out, (uint64_t)batch->rows);
+    sl_progress(r->runtime, "reading", r->delivered, 0);
+    *out = batch;
+    return SL_OK;
+}
+
+static void result_close(sl_stream *self)
+{
+    struct result_stream *r = (struct result_stream *)self;
+    sl_stream_close(r->rows);
+    sl_free(r);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------ */
+
+static sl_status open_slice(void *context, size_t index, sl_stream **out)
+{
+    const struct scan *s = context;
+    struct sl_slice_options o = {.schema = s->read_schema,
+                                 .table_schema = s->table_schema,
+                                 .strict_order = strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0,
+                                 .filter = s->where ? &s->filter : NULL,
+                                 .key_filter = s->where ? &s->key_filter : NULL,
+                                 .stats = s->stats,
+                                 .pool = s->pool};
+    sl_stream *rows;
+    SL_TRY(sl_slice_open(s->table, &s->slices[index], &o, &rows));
+    if (s->where)
+        SL_TRY(filter_stream(s, rows, &rows));
+    if (s->read_schema->field_count == s->schema->field_count) {
+        *out = rows;
+        return SL_OK;
+    }
+    return sl_stream_project(rows, s->schema, out);
+}
+
+static sl_status load(struct scan *s, const struct sl_scan_options *o)
+{
+    char as_of[SL_INSTANT_BYTES];
+    const sl_type *data;
+    if (o->as_of)
+        SL_TRY(sl_instant_parse(o->as_of, as_of));
+    SL_TRY(sl_view_load(s->table, &(struct sl_view_options){.as_of = o->as_of ? as_of : NULL}, &s->view));
+    SL_TRY(sl_table_schema(s->table, &s->view.timeline, NULL, &data));
+    sl_status status = sl_schema_with_meta(data, &s->table_schema);
+    sl_type_unref(data);
+    SL_TRY(status);
+    if (o->where)
+        SL_TRY(sl_expr_parse(o->where, s->table_schema, &s->where));
+    SL_TRY(choose_columns(s, o));
+    s->filter = (struct sl_row_group_filter){keep_row_group, s};
+    s->key_filter = (struct sl_row_group_filter){keep_by_key, s};
+    return collect_slices(s, o->read_optimized);
+}
+
+static sl_status wrap_result(const struct scan *s, sl_stream *rows, int64_t limit, sl_stream **out)
+{
+    struct result_stream *r = sl_calloc(1, sizeof *r);
+    if (!r) {
+        sl_stream_close(rows);
+        return sl_nomem();
+    }
+    *r = (struct result_stream){{rows->schema, result_next, result_close}, rows, &s->table->runtime, s->stats, limit, 0};
+    *out = &r->base;
+    return SL_OK;
+}
+
+sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats, sl_stream **out)
+{
+    struct scan *s;
+    SL_NEW(s);
+    s->table = table;
+    s->stats = stats;
+    sl_status status = load(s, options);
+    if (status) {
+        scan_free(s);
+        return status;
+    }
+    unsigned threads = sl_pool_threads(table->runtime.pool);
+    bool sequential = options->limit >= 0 || threads <= 1 || s->slice_count <= 1;
+    s->pool = sequential ? table->runtime.pool : NULL;
+    struct sl_parallel_source source = {s->schema, s->slice_count, open_slice, s, scan_free};
+    sl_stream *rows;
+    SL_TRY(sl_parallel_stream(&source, sequential ? 1 : threads, &table->runtime, &rows));
+    return wrap_result(s, rows, options->limit, out);
+}

@@ -29,7 +29,7 @@ struct sl_pool {
     pthread_cond_t left; /* the last helper left some loop */
     struct loop *newest;
     bool stop;
-    unsigned started;
+    unsigned started, idle;
     pthread_t ids[]; /* threads - 1 */
 };
 
@@ -110,7 +110,9 @@ static void *thread_main(void *argument)
     while (!pool->stop) {
         struct loop *loop = find_loop(pool);
         if (!loop) {
+            pool->idle++;
             pthread_cond_wait(&pool->wake, &pool->mutex);
+            pool->idle--;
             continue;
         }
         loop->helpers++;
@@ -124,11 +126,15 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Starts threads up to what this loop can use. With the mutex held. A thread that the system refuses is no
- * failure: the caller does the work alone. */
+/*
+ * Starts the threads that this loop can use and that idle ones do not make up for. With the mutex held. A
+ * thread that the system refuses is no failure: the caller does the work alone.
+ */
 static void start_threads(sl_pool *pool, size_t count)
 {
-    unsigned wanted = count < pool->threads ? (unsigned)count - 1 : pool->threads - 1;
+    size_t useful = count - 1 > pool->idle ? count - 1 - pool->idle : 0;
+    unsigned startable = pool->threads - 1 - pool->started;
+    unsigned wanted = pool->started + (useful < startable ? (unsigned)useful : startable);
     while (pool->started < wanted) {
         if (pthread_create(&pool->ids[pool->started], NULL, thread_main, pool) != 0)
             return;

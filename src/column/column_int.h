@@ -60,6 +60,7 @@ struct sl_builder {
     size_t child_count;
     sl_i128 decimal_limit; /* 10^precision */
 };
+SL_INLINE const sl_type *builder_type(const sl_builder *b) { return b->type; }
 SL_MUST_USE sl_status builder_append_nulls(sl_builder *b, int64_t count);
 /* The validity bitmap covers rows 0..rows-1 after this; new bits are ones. */
 SL_MUST_USE sl_status builder_validity_cover(sl_builder *b, int64_t rows);

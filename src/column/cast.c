@@ -7,6 +7,7 @@
  * comes and not checked.
  */
 #include "column/cast_int.h"
+#include "column/column_int.h"
 #include "column/text_int.h"
 
 enum cast_kind {
@@ -341,7 +342,7 @@ static sl_status cast_to_decimal(const sl_array *a, const sl_type *to, int64_t *
 {
     bool decimal = a->type->id == SL_DECIMAL, is_unsigned = a->type->id == SL_UINT64;
     int32_t up = to->scale - (decimal ? a->type->scale : 0);
-    sl_i128 power = decimal_power(up < 0 ? -up : up), bound = decimal_power(to->precision);
+    sl_i128 power = column_pow10(up < 0 ? -up : up), bound = column_pow10(to->precision);
     sl_buffer *values;
     SL_TRY(values_new(a->length, 16, &values));
     uint8_t *p = sl_buffer_data(values);

@@ -1,5 +1,6 @@
 /* Numbers from text, exactly: the digits are kept as digits until the target is known, so decimals never pass
  * through a double and doubles are rounded once. */
+#include "column/column_int.h"
 #include "column/text_int.h"
 #include <math.h>
 #include <stdio.h>
@@ -70,23 +71,15 @@ static int number_digit(const struct number_text *n, size_t i)
     return (i < n->integer_len ? n->integer[i] : n->fraction[i - n->integer_len]) - '0';
 }
 
-sl_i128 decimal_power(int32_t n)
-{
-    sl_i128 value = 1;
-    for (int32_t i = 0; i < n; i++)
-        value *= 10;
-    return value;
-}
-
 bool decimal_fits(sl_i128 unscaled, int32_t precision)
 {
-    sl_i128 bound = decimal_power(precision);
+    sl_i128 bound = column_pow10(precision);
     return unscaled < bound && unscaled > -bound;
 }
 
 enum number_fit number_text_decimal(const struct number_text *n, int32_t scale, sl_i128 *out)
 {
-    const sl_i128 bound = decimal_power(37);
+    const sl_i128 bound = column_pow10(37);
     int64_t shift = n->exponent - (int64_t)n->fraction_len + scale;
     size_t count = n->integer_len + n->fraction_len;
     size_t kept = count;

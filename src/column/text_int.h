@@ -24,8 +24,6 @@ enum number_fit number_text_decimal(const struct number_text *n, int32_t scale, 
 bool number_text_double(const struct number_text *n, double *out);
 bool number_text_float(const struct number_text *n, float *out);
 
-/* 10^n for 0 <= n <= 38. */
-sl_i128 decimal_power(int32_t n);
 /* Whether |unscaled| < 10^precision. */
 bool decimal_fits(sl_i128 unscaled, int32_t precision);
 /* Least and greatest value of an integer type; SL_UINT64 ends at INT64_MAX here and is treated by its users. */

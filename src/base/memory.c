@@ -40,9 +40,10 @@ void *sl_malloc(size_t size) { return must_fail() ? NULL : malloc(size ? size : 
 
 void *sl_calloc(size_t count, size_t size)
 {
-    if (must_fail())
+    size_t bytes; /* checked here too: under sanitizers calloc ends the process instead of returning NULL */
+    if (must_fail() || sl_mul_overflows(count, size, &bytes))
         return NULL;
-    return count && size ? calloc(count, size) : calloc(1, 1);
+    return bytes ? calloc(count, size) : calloc(1, 1);
 }
 
 void *sl_realloc(void *p, size_t size) { return must_fail() ? NULL : realloc(p, size ? size : 1); }

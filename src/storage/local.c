@@ -35,6 +35,30 @@ sl_status local_write_fully(int fd, const char *path, const void *data, size_t l
     return SL_OK;
 }
 
+sl_status local_open_exclusive(const char *path, int *fd)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    *fd = open(path, flags, 0666);
+    if (*fd < 0 && errno == ENOENT) {
+        SL_TRY(local_make_parent(path));
+        *fd = open(path, flags, 0666);
+    }
+    return *fd >= 0 ? SL_OK : local_error(path, "create", errno);
+}
+
+sl_status local_sync(int fd, const char *path)
+{
+    return fsync(fd) == 0 ? SL_OK : local_error(path, "make durable", errno);
+}
+
+sl_status local_close_written(int fd, const char *path, sl_status status)
+{
+    /* An interrupted close has closed; other failures mean that a network file system lost data. */
+    if (close(fd) != 0 && errno != EINTR && !status)
+        return local_error(path, "close", errno);
+    return status;
+}
+
 sl_status local_sync_folder(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

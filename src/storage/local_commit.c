@@ -10,34 +10,37 @@
  */
 #include "storage/storage_int.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The caller's: the name of a durable file beside `path`. */
-static sl_status write_temporary(sl_storage *storage, const char *path, const void *data, size_t len,
-                                 char **out)
+/* A durable file at `temporary`, or none. Its name need not be durable: the one that counts comes after it.
+ */
+static sl_status write_durably(const char *temporary, const void *data, size_t len)
+{
+    int fd;
+    SL_TRY(local_open_exclusive(temporary, &fd));
+    sl_status status = local_write_fully(fd, temporary, data, len);
+    if (!status)
+        status = local_sync(fd, temporary);
+    status = local_close_written(fd, temporary, status);
+    if (status)
+        unlink(temporary);
+    return status;
+}
+
+/* *out: the name of a durable file beside `path`; the caller's. */
+static sl_status write_temporary(const char *path, const void *data, size_t len, char **out)
 {
     char *temporary;
-    sl_output *output;
     SL_TRY(path_temporary(path, &temporary));
-    sl_status status = local_create(storage, temporary, &output);
-    if (status)
-        goto failed;
-    status = sl_output_write(output, data, len);
+    sl_status status = write_durably(temporary, data, len);
     if (status) {
-        sl_output_abort(output);
-        goto failed;
+        sl_free(temporary);
+        return status;
     }
-    status = sl_output_finish(output);
-    if (status)
-        goto failed;
     *out = temporary;
     return SL_OK;
-failed:
-    sl_free(temporary);
-    return status;
 }
 
 static bool lacks_hard_links(int error)
@@ -75,12 +78,13 @@ static sl_status claim_name(const char *temporary, const char *path)
 
 sl_status local_create_if_absent(sl_storage *storage, const char *path, const void *data, size_t len)
 {
+    (void)storage;
     char *temporary;
     struct stat info;
     if (lstat(path, &info) == 0) /* lost already: spare the disk */
         return local_error(path, "create", EEXIST);
     SL_TRY(local_remove_checksum_file(path));
-    SL_TRY_CTX(write_temporary(storage, path, data, len, &temporary), "creating %s", path);
+    SL_TRY_CTX(write_temporary(path, data, len, &temporary), "creating %s", path);
     sl_status status = claim_name(temporary, path);
     unlink(temporary); /* gone already where it was renamed */
     sl_free(temporary);
@@ -91,8 +95,9 @@ sl_status local_create_if_absent(sl_storage *storage, const char *path, const vo
 
 sl_status local_replace(sl_storage *storage, const char *path, const void *data, size_t len)
 {
+    (void)storage;
     char *temporary;
-    SL_TRY_CTX(write_temporary(storage, path, data, len, &temporary), "replacing %s", path);
+    SL_TRY_CTX(write_temporary(path, data, len, &temporary), "replacing %s", path);
     sl_status status = local_remove_checksum_file(path);
     if (!status && rename(temporary, path) != 0)
         status = local_error(path, "replace", errno);

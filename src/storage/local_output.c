@@ -1,7 +1,5 @@
 /* Writing a local file from front to back, through a buffer; durable once finished. */
 #include "storage/storage_int.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -35,7 +33,7 @@ static sl_status output_write(sl_output *base, const void *data, size_t len)
 static sl_status flush_and_sync(struct local_output *output)
 {
     SL_TRY(flush_buffer(output));
-    return fsync(output->fd) == 0 ? SL_OK : local_error(output->base.path, "make durable", errno);
+    return local_sync(output->fd, output->base.path);
 }
 
 static void output_free(struct local_output *output)
@@ -48,9 +46,7 @@ static sl_status output_finish(sl_output *base)
 {
     struct local_output *output = (struct local_output *)base;
     sl_status status = flush_and_sync(output);
-    /* An interrupted close has closed; other failures mean that a network file system lost data. */
-    if (close(output->fd) != 0 && errno != EINTR && !status)
-        status = local_error(base->path, "close", errno);
+    status = local_close_written(output->fd, base->path, status);
     if (!status)
         status = local_sync_parent(base->path);
     if (status)
@@ -69,17 +65,6 @@ static void output_abort(sl_output *base)
 
 static const struct output_vtable local_output_vtable = {output_write, output_finish, output_abort};
 
-static sl_status open_exclusive(const char *path, int *fd)
-{
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    *fd = open(path, flags, 0666);
-    if (*fd < 0 && errno == ENOENT) {
-        SL_TRY(local_make_parent(path));
-        *fd = open(path, flags, 0666);
-    }
-    return *fd >= 0 ? SL_OK : local_error(path, "create", errno);
-}
-
 /* Allocates first: nothing can fail any more once the file exists. */
 sl_status local_create(sl_storage *storage, const char *path, sl_output **out)
 {
@@ -93,7 +78,7 @@ sl_status local_create(sl_storage *storage, const char *path, sl_output **out)
     if (!status)
         status = local_remove_checksum_file(path);
     if (!status)
-        status = open_exclusive(path, &output->fd);
+        status = local_open_exclusive(path, &output->fd);
     if (status) {
         sl_free(output->base.path);
         output_free(output);

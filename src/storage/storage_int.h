@@ -63,6 +63,11 @@ SL_MUST_USE sl_status listing_add(sl_listing *listing, size_t *cap, const char *
 SL_MUST_USE sl_status local_error(const char *path, const char *action, int error);
 /* Moves `from` to `to` unless `to` exists (errno EEXIST); errno ENOSYS or EINVAL where the system cannot. */
 int local_rename_exclusive(const char *from, const char *to);
+/* Creates `path` for writing, with missing folders. */
+SL_MUST_USE sl_status local_open_exclusive(const char *path, int *fd);
+SL_MUST_USE sl_status local_sync(int fd, const char *path);
+/* Closes, whatever `status` says; a failure to close counts when there was none before. */
+SL_MUST_USE sl_status local_close_written(int fd, const char *path, sl_status status);
 /* Makes the names inside a folder durable. */
 SL_MUST_USE sl_status local_sync_folder(const char *folder);
 SL_MUST_USE sl_status local_sync_parent(const char *path);

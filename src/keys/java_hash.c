@@ -13,7 +13,7 @@ static size_t hash_ascii(const uint8_t *p, size_t len, uint32_t *hash)
         const uint8_t *q = p + i;
         uint32_t low = q[0] * 29791u + q[1] * 961u + q[2] * 31u + q[3];
         uint32_t high = q[4] * 29791u + q[5] * 961u + q[6] * 31u + q[7];
-        h = h * 2111290369u /* 31^8 */ + low * 923521u /* 31^4 */ + high;
+        h = h * 2487512833u /* 31^8 */ + low * 923521u /* 31^4 */ + high;
     }
     for (; i < len && p[i] < 0x80; i++)
         h = h * 31u + p[i];

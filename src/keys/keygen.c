@@ -95,15 +95,22 @@ static sl_status check_field(const char *role, const char *path, const sl_type *
     return SL_OK;
 }
 
-static sl_status check_counts(const struct sl_keygen *keygen)
+static sl_status check_key_count(const struct sl_keygen *keygen)
 {
-    size_t keys = keygen->record_fields.count, partitions = keygen->partition_fields.count;
+    size_t keys = keygen->record_fields.count;
     if (keys == 0)
         return sl_input("no record key field is set");
-    if (keygen->kind == SL_KEYGEN_SIMPLE && (keys != 1 || partitions != 1))
-        return sl_input(
-            "key generator SIMPLE takes one record key field and one partition field, not %zu and %zu", keys,
-            partitions);
+    if (keygen->kind == SL_KEYGEN_SIMPLE && keys != 1)
+        return sl_input("key generator SIMPLE takes one record key field, not %zu", keys);
+    return SL_OK;
+}
+
+/* Hudi takes a partition field that NON_PARTITION ignores; whoever sets one means something else. */
+static sl_status check_partition_count(const struct sl_keygen *keygen)
+{
+    size_t partitions = keygen->partition_fields.count;
+    if (keygen->kind == SL_KEYGEN_SIMPLE && partitions != 1)
+        return sl_input("key generator SIMPLE takes one partition field, not %zu", partitions);
     if (keygen->kind == SL_KEYGEN_NON_PARTITION && partitions != 0)
         return sl_input("key generator NON_PARTITION takes no partition field, not `%s`",
                         keygen->partition_fields.items[0]);
@@ -113,7 +120,8 @@ static sl_status check_counts(const struct sl_keygen *keygen)
 sl_status sl_keygen_check(const struct sl_keygen *keygen, const sl_type *schema, const sl_runtime *runtime)
 {
     const sl_type *type;
-    SL_TRY(check_counts(keygen));
+    SL_TRY(check_key_count(keygen));
+    SL_TRY(check_partition_count(keygen));
     for (size_t i = 0; i < keygen->record_fields.count; i++) {
         const char *field = keygen->record_fields.items[i];
         SL_TRY(check_field("record key", field, schema, &type));
@@ -233,7 +241,7 @@ sl_status sl_keygen_apply(const struct sl_keygen *keygen, const sl_batch *batch,
                           sl_array **partitions)
 {
     sl_array *key_column;
-    SL_TRY(check_counts(keygen));
+    SL_TRY(check_key_count(keygen));
     if (is_composite(keygen))
         SL_TRY(composite_keys(&keygen->record_fields, batch, &key_column));
     else

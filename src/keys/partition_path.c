@@ -185,6 +185,19 @@ static bool has_null_or_empty(const sl_array *texts)
     return false;
 }
 
+/* The texts of a partition field. One that the rows lack counts as null, as in Hudi (spec/write-path.md 1.3);
+ * sl_keygen_check has refused a field that no row can have. */
+static sl_status partition_texts(const sl_batch *batch, const char *field, sl_array **out)
+{
+    const sl_type *type;
+    if (key_field_type(batch->schema, field))
+        return key_text_of_field(batch, field, out, NULL);
+    SL_TRY(sl_type_new(SL_STRING, &type));
+    sl_status status = sl_array_nulls(type, batch->rows, out);
+    sl_type_unref(type);
+    return status;
+}
+
 static sl_status segments_of_field(const struct sl_keygen *keygen, size_t field, const sl_batch *batch,
                                    sl_array **out)
 {
@@ -192,7 +205,7 @@ static sl_status segments_of_field(const struct sl_keygen *keygen, size_t field,
     struct segment_memo *memo = NULL;
     struct text_sink sink = {0};
     sl_array *texts;
-    SL_TRY(key_text_of_field(batch, form.field, &texts, NULL));
+    SL_TRY(partition_texts(batch, form.field, &texts));
     if (!form.hive_style && !form.url_encode && !form.slash_dates && !has_null_or_empty(texts)) {
         *out = texts; /* the segment is the value */
         return SL_OK;

@@ -24,7 +24,7 @@ static json_t *load(const char *name)
     char path[512];
     snprintf(path, sizeof path, "%s/write-path/%s", root ? root : "tests/data", name);
     json_error_t error;
-    json_t *json = json_load_file(path, 0, &error);
+    json_t *json = json_load_file(path, JSON_ALLOW_NUL, &error);
     if (!json)
         fail_msg("%s: %s", path, error.text);
     return json;

@@ -19,7 +19,7 @@
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 enum sl_type_id {
-    SL_NULL,   /* every value is null; no buffers */
+    SL_NULL,   /* every value is null; no values, but a bitmap of zeros so that sl_is_valid needs no special case */
     SL_BOOL,
     SL_INT8, SL_INT16, SL_INT32, SL_INT64,
     SL_UINT8, SL_UINT16, SL_UINT32, SL_UINT64,
@@ -74,13 +74,14 @@ SL_MUST_USE sl_status sl_type_list(const sl_field *element, const sl_type **out)
 SL_MUST_USE sl_status sl_type_map(const sl_type *key, const sl_field *value, const sl_type **out);
 const sl_type *sl_type_ref(const sl_type *type);
 void sl_type_unref(const sl_type *type); /* NULL is fine */
-bool sl_type_equal(const sl_type *a, const sl_type *b); /* layout and meaning; not docs, Avro names */
+bool sl_type_equal(const sl_type *a, const sl_type *b); /* layout and meaning; not docs, annotations, Avro names, names of list elements */
 /* Index of a field by exact name, -1 when there is none. */
 int sl_type_field_index(const sl_type *structure, const char *name);
 /* Text for messages and `info`: "long", "decimal(10,2)", "list<struct<a: int>>". The caller frees. */
 SL_MUST_USE sl_status sl_type_text(const sl_type *type, char **out);
 /* Parses 'id long, name string, price decimal(10,2), tags list<string>, m map<string, int>, s struct<a: int not null>'
- * (names may be back-quoted; `not null` after a type) into a struct type. Errors name the position. */
+ * (names may be back-quoted; `not null` after a type) into a struct type. The colon between name and type is optional, and
+ * the form that sl_type_text gives a schema, struct<...>, is read too. At most 64 levels. Errors name the position. */
 SL_MUST_USE sl_status sl_schema_parse(const char *text, const sl_type **out);
 /* Bytes of one value in `values`; 0 for booleans, strings, nested, null. */
 size_t sl_type_value_bytes(const sl_type *type);
@@ -93,7 +94,7 @@ int32_t sl_decimal_bytes(int32_t precision);
 
 typedef struct sl_buffer sl_buffer; /* a reference-counted piece of memory */
 SL_MUST_USE sl_status sl_buffer_new(size_t size, sl_buffer **out);                /* 64-byte aligned, not cleared */
-SL_MUST_USE sl_status sl_buffer_of(void *data, size_t size, void (*release)(void *context), void *context, sl_buffer **out);
+SL_MUST_USE sl_status sl_buffer_of(void *data, size_t size, void (*release)(void *context), void *context, sl_buffer **out); /* on failure the data stays the caller's */
 uint8_t *sl_buffer_data(const sl_buffer *buffer);
 size_t sl_buffer_size(const sl_buffer *buffer);
 sl_buffer *sl_buffer_ref(sl_buffer *buffer);
@@ -148,7 +149,7 @@ SL_INLINE const uint8_t *sl_bytes_at(const sl_array *a, int64_t i, size_t *len)
     *len = (size_t)(a->offsets[i + 1] - a->offsets[i]);
     return a->values + a->offsets[i];
 }
-/* Any integer type, date, time or timestamp, widened. */
+/* Any integer type, date, time or timestamp, widened (uint64 beyond int64 wraps), through the dictionary. */
 int64_t sl_integer_at(const sl_array *a, int64_t i);
 
 typedef struct sl_batch {

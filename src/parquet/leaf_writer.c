@@ -15,7 +15,7 @@
 
 void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf, const struct write_settings *settings)
 {
-    *w = (struct leaf_writer){.leaf = leaf, .settings = settings, .page_number = 1};
+    *w = (struct leaf_writer){.leaf = leaf, .settings = settings, .page_number = 1, .ratio = 1};
     w->dictionary.width = leaf->width;
     leaf_writer_next_chunk(w);
 }
@@ -423,9 +423,7 @@ uint64_t leaf_writer_estimate(const struct leaf_writer *w)
     uint64_t open = page_bytes(w) + w->definition.len / 8 + w->repetition.len / 8;
     if (w->dictionary_active || w->dictionary_pages)
         open += w->dictionary.storage.len;
-    if (w->uncompressed_bytes == 0)
-        return open;
-    double ratio = (double)w->compressed_bytes / (double)w->uncompressed_bytes;
+    double ratio = w->uncompressed_bytes ? (double)w->compressed_bytes / (double)w->uncompressed_bytes : w->ratio;
     return w->compressed_bytes + (uint64_t)((double)open * ratio);
 }
 
@@ -457,6 +455,8 @@ void leaf_writer_next_chunk(struct leaf_writer *w)
     w->dictionary_active = w->settings->dictionary && leaf->kind != WRITE_BOOL && leaf->width <= DICTIONARY_WIDTH_MAX;
     w->dictionary_decided = false;
     w->rows = w->levels = w->nulls = 0;
+    if (w->uncompressed_bytes)
+        w->ratio = (double)w->compressed_bytes / (double)w->uncompressed_bytes;
     w->uncompressed_bytes = w->compressed_bytes = 0;
     w->plain_pages = w->dictionary_pages = 0;
 }

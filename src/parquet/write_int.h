@@ -272,6 +272,7 @@ struct leaf_writer {
     int64_t rows, levels, nulls;
     uint64_t uncompressed_bytes, compressed_bytes; /* of closed pages, with headers */
     int32_t plain_pages, dictionary_pages;
+    double ratio; /* stored to raw size in the last chunk: what to expect before a page of this one is closed */
 };
 void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf, const struct write_settings *settings);
 /* Rows [from, from + count) of the top-level column. file_row: number of the first of them, for messages. */

@@ -1,7 +1,11 @@
 # sluice: build, test, install. `make help` lists what there is.
 BUILD   ?= build/$(MODE)
 MODE    ?= release
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+# V=1 shows the commands.
+Q := $(if $(V),,@)
 PREFIX  ?= /usr/local
 # Lower layers first. A folder may include only folders to its left (tools/check_layers holds it to that).
 FOLDERS ?= base storage column keys parquet avro log table merge slice write query service api cli
@@ -37,17 +41,17 @@ lib: $(LIB_A) $(BUILD)/libsluice.so
 
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(dir $@)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 $(LIB_A): $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 $(BUILD)/libsluice.so: $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libsluice.so.0 -Wl,--no-undefined $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) -shared -Wl,-soname,libsluice.so.0 -Wl,--no-undefined $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/sluice: $(CLI_OBJ) $(LIB_A)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_A) $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_A) $(LIBS)
 $(BUILD)/tests/%: tests/%.c $(LIB_A)
 	@mkdir -p $(dir $@)
-	$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) -lcmocka $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) -lcmocka $(LIBS)
 
 # One test program: make test-unit/parquet_test
 test-%: $(BUILD)/tests/%

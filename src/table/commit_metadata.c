@@ -46,6 +46,46 @@ static json_t *stat_json(const sl_write_stat *s)
     return json;
 }
 
+sl_status sl_write_stat_json(const sl_write_stat *stat, json_t **out)
+{
+    *out = stat_json(stat);
+    return *out ? SL_OK : sl_internal("write stat of %s cannot be stored", stat->path);
+}
+
+static int64_t number_of(const json_t *json, const char *member) { return json_integer_value(json_object_get(json, member)); }
+
+sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out)
+{
+    const char *partition, *path, *file_id, *prev_commit, *prev_base_file = NULL;
+    /* Jansson's unpack takes a non-const value, but only reads it. */
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:s, s:s, s:s, s?s}", "partitionPath", &partition, "path", &path, "fileId", &file_id,
+                    "prevCommit", &prev_commit, "prevBaseFile", &prev_base_file))
+        return sl_input("write stat without path, file id or previous commit");
+    sl_write_stat s = {.num_writes = number_of(json, "numWrites"),
+                       .num_inserts = number_of(json, "numInserts"),
+                       .num_updates = number_of(json, "numUpdateWrites"),
+                       .num_deletes = number_of(json, "numDeletes"),
+                       .bytes = number_of(json, "fileSizeInBytes"),
+                       .is_log = json_object_get(json, "logVersion") != NULL,
+                       .log_version = (int32_t)number_of(json, "logVersion"),
+                       .seconds = (double)number_of(json_object_get(json, "runtimeStats"), "totalUpsertTime") / 1000.0,
+                       .log_records = number_of(json, "totalLogRecords"),
+                       .log_files_compacted = number_of(json, "totalLogFilesCompacted"),
+                       .log_bytes_compacted = number_of(json, "totalLogSizeCompacted"),
+                       .updated_compacted = number_of(json, "totalUpdatedRecordsCompacted")};
+    s.partition = sl_strdup(partition);
+    s.path = sl_strdup(path);
+    s.file_id = sl_strdup(file_id);
+    s.prev_commit = sl_strdup(prev_commit);
+    s.prev_base_file = prev_base_file ? sl_strdup(prev_base_file) : NULL;
+    if (!s.partition || !s.path || !s.file_id || !s.prev_commit || (prev_base_file && !s.prev_base_file)) {
+        sl_write_stat_free(&s);
+        return sl_nomem();
+    }
+    *out = s;
+    return SL_OK;
+}
+
 static sl_status add_stats(json_t *partitions, const sl_write_stat *stats, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

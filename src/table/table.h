@@ -164,7 +164,9 @@ typedef struct sl_write_stat {
     int64_t log_files_compacted, log_records, log_bytes_compacted, updated_compacted;
 } sl_write_stat;
 void sl_write_stat_free(sl_write_stat *stat);
-/* Write stats as JSON in the shape of HoodieCommitMetadata. extra: alternating key, value; NULL-terminated list may be NULL. */
+/* Write stats as JSON in the shape of HoodieCommitMetadata. */
+SL_MUST_USE sl_status sl_write_stat_json(const sl_write_stat *stat, json_t **out);
+SL_MUST_USE sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out); /* what sl_write_stat_json gave */
 SL_MUST_USE sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation, const char *schema,
                                               bool compacted, json_t **out);
 
@@ -254,8 +256,14 @@ void sl_table_lock_release(sl_table_lock *lock); /* NULL is fine */
 SL_MUST_USE sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back);
 /* Rolls back one instant, pending or the newest completed one. Takes the lock. `result`: the rollback's own instant. */
 SL_MUST_USE sl_status sl_rollback_instant(sl_table *table, const char *requested, char *result, size_t *files_deleted);
-/* Writes the plan of a service as a requested instant, takes and releases the lock. `instant` gets its time. */
-SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const json_t *plan, const char *plan_record, char *instant);
+/* A service is planned under the lock: draw its instant, look at the table, then write the plan as a requested instant. In
+ * this order, so that nothing that completes later than the look can be older than the plan. Caller holds the lock. */
+SL_MUST_USE sl_status sl_txn_draw(const sl_table *table, char *instant);
+SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant, const json_t *plan, const char *plan_record);
+/* A task of a transaction that another process holds: it may announce files and collect stats; it never commits. */
+SL_MUST_USE sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out);
+const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count); /* borrowed */
+void sl_txn_leave(sl_txn *txn);
 /* Takes the metadata table out of service (spec/metadata-table.md 8): properties first, then the folder. Caller holds the lock. */
 SL_MUST_USE sl_status sl_metadata_table_disable(sl_table *table);
 

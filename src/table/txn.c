@@ -22,7 +22,6 @@ struct sl_txn {
     bool keep_requested;   /* a service: an abort leaves its plan */
     pthread_mutex_t mutex; /* guards what follows: tasks announce and report in parallel */
     sl_strings partitions; /* known to have their metadata file */
-    sl_strings announced;  /* relative paths */
     sl_write_stat *stats;
     size_t stat_count, stat_cap;
 };
@@ -35,7 +34,6 @@ static void txn_free(sl_txn *txn)
     for (size_t i = 0; i < txn->stat_count; i++)
         sl_write_stat_free(&txn->stats[i]);
     sl_free(txn->stats);
-    sl_strings_free(&txn->announced);
     sl_strings_free(&txn->partitions);
     sl_timeline_free(&txn->timeline);
     sl_free((char *)(uintptr_t)txn->operation);
@@ -121,8 +119,6 @@ done:
 
 sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind)
 {
-    char *relative;
-    SL_TRY(sl_path_join(partition, file_name, &relative));
     pthread_mutex_lock(&txn->mutex);
     sl_status status = SL_OK;
     if (!sl_strings_contain(&txn->partitions, partition)) {
@@ -130,13 +126,8 @@ sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_n
         if (!status)
             status = sl_strings_add(&txn->partitions, partition);
     }
-    if (!status)
-        status = sl_strings_add(&txn->announced, relative);
     pthread_mutex_unlock(&txn->mutex);
-    if (!status)
-        status = marker_create(txn->table, txn->instant.requested, partition, file_name, kind);
-    sl_free(relative);
-    return status;
+    return status ? status : marker_create(txn->table, txn->instant.requested, partition, file_name, kind);
 }
 
 static sl_status copy_stat(const sl_write_stat *from, sl_write_stat *to)
@@ -191,22 +182,25 @@ static int stat_compare(const void *a, const void *b)
     return c ? c : -strcmp(x->path, y->path); /* `.log` before `.deletes` */
 }
 
-/* Files that were announced but that no stat names (a task tried twice, an empty output) must not stay. */
+/* Files that were announced but that no stat names (a task that ran twice, an output nobody needed) must not stay. The
+ * markers tell, so that tasks of other processes count too. */
 static sl_status txn_reconcile(sl_txn *txn)
 {
-    sl_strings named = {0};
+    sl_strings named = {0}, announced = {0};
+    bool found;
     sl_status status = SL_OK;
     for (size_t i = 0; i < txn->stat_count; i++)
         SL_GO(sl_strings_add(&named, txn->stats[i].path));
     sl_strings_sort(&named);
-    sl_strings_sort(&txn->announced);
-    for (size_t i = 0, n = 0; i < txn->announced.count; i++) {
-        while (n < named.count && strcmp(named.items[n], txn->announced.items[i]) < 0)
+    SL_GO(markers_read(txn->table, txn->instant.requested, &announced, &found));
+    sl_strings_sort(&announced);
+    for (size_t i = 0, n = 0; i < announced.count; i++) {
+        while (n < named.count && strcmp(named.items[n], announced.items[i]) < 0)
             n++;
-        if (n < named.count && strcmp(named.items[n], txn->announced.items[i]) == 0)
+        if (n < named.count && strcmp(named.items[n], announced.items[i]) == 0)
             continue;
         char *path;
-        SL_GO(sl_table_path(txn->table, txn->announced.items[i], &path));
+        SL_GO(sl_table_path(txn->table, announced.items[i], &path));
         status = sl_storage_delete(txn->table->storage, path);
         sl_free(path);
         if (status)
@@ -214,6 +208,7 @@ static sl_status txn_reconcile(sl_txn *txn)
     }
 done:
     sl_strings_free(&named);
+    sl_strings_free(&announced);
     return status;
 }
 
@@ -279,19 +274,52 @@ void sl_txn_abort(sl_txn *txn)
     txn_free(txn);
 }
 
-sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const json_t *plan, const char *plan_record, char *instant)
+sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant, const json_t *plan, const char *plan_record)
 {
-    sl_timeline timeline = {0};
     sl_instant requested = {.action = action};
-    sl_table_lock *lock;
-    SL_TRY(sl_table_lock_take(table, &lock));
-    sl_status status = SL_OK;
-    SL_GO(sl_timeline_load(table, &timeline));
-    SL_GO(instant_draw(table, &timeline, requested.requested));
-    SL_GO(instant_create(table, &requested, SL_REQUESTED, plan, plan_record));
-    memcpy(instant, requested.requested, SL_INSTANT_BYTES);
-done:
+    snprintf(requested.requested, sizeof requested.requested, "%s", instant);
+    return instant_create(table, &requested, SL_REQUESTED, plan, plan_record);
+}
+
+sl_status sl_txn_draw(const sl_table *table, char *instant)
+{
+    sl_timeline timeline;
+    SL_TRY(sl_timeline_load(table, &timeline));
+    sl_status status = instant_draw(table, &timeline, instant);
     sl_timeline_free(&timeline);
-    sl_table_lock_release(lock);
     return status;
+}
+
+/* ---- tasks of other processes -------------------------------------------------------------------------------- */
+
+sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out)
+{
+    sl_timeline timeline;
+    SL_TRY(sl_timeline_load(table, &timeline));
+    const sl_instant *pending = sl_timeline_find(&timeline, instant, action);
+    bool alive = pending && pending->state == SL_INFLIGHT;
+    sl_txn *txn = alive ? sl_calloc(1, sizeof *txn) : NULL;
+    sl_status status = !alive ? sl_errorf(SL_E_CONFLICT, "the %s %s is not under way (any more)", sl_action_name(action), instant)
+                       : !txn ? sl_nomem()
+                              : SL_OK;
+    if (!status) {
+        pthread_mutex_init(&txn->mutex, NULL);
+        txn->table = table;
+        txn->instant = *pending;
+        *out = txn;
+    }
+    sl_timeline_free(&timeline);
+    return status;
+}
+
+const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count)
+{
+    *count = txn->stat_count;
+    return txn->stats;
+}
+
+void sl_txn_leave(sl_txn *txn)
+{
+    if (txn)
+        txn_free(txn);
 }

@@ -854,7 +854,7 @@ static void test_row_groups_and_estimates(void **state)
     assert_int_equal(written.bytes, d.file.len);
     assert_int_equal(written.rows, 200000);
     assert_true(fabs((double)estimate / (double)written.bytes - 1) < 0.05);
-    assert_true(memory < 2000000);
+    assert_true(memory < 5000000); /* the rows are 9 MB; dictionaries take most of it */
     decode_file(&d);
     check_structure(&d);
     assert_true(d.meta.row_group_count > 5);

@@ -111,7 +111,8 @@ sl_status sl_array_constant_string(const char *value, size_t len, int64_t length
         return sl_input("more than 2 GiB of text in one batch");
     SL_GO(sl_type_new(SL_STRING, &type));
     SL_GO(sl_builder_new(type, &b));
-    SL_GO(builder_text_room(b, bytes));
+    SL_GO(builder_text_fits(b, bytes));
+    SL_GO(growing_room(&b->values, bytes));
     SL_GO(builder_offsets_room(b, length));
     for (int64_t i = 0; i < length; i++)
         SL_GO(sl_builder_bytes(b, value, len));

@@ -6,10 +6,39 @@
  */
 #include "column/column_int.h"
 
+/* The range of an integer, date, time or timestamp type. */
+static void integer_range(const sl_type *type, int64_t *least, int64_t *greatest)
+{
+    size_t bits = 8 * sl_type_value_bytes(type);
+    switch (type->id) {
+    case SL_UINT8:
+    case SL_UINT16:
+    case SL_UINT32:
+    case SL_UINT64:
+        *least = 0;
+        *greatest = bits == 64 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+        break;
+    case SL_INT8:
+    case SL_INT16:
+    case SL_INT32:
+    case SL_INT64:
+    case SL_DATE:
+    case SL_TIME:
+    case SL_TIMESTAMP:
+        *greatest = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+        *least = -*greatest - 1;
+        break;
+    default:
+        *least = 1;
+        *greatest = 0;
+    }
+}
+
 static sl_status builder_init(sl_builder *b, const sl_type *type)
 {
     b->type = sl_type_ref(type);
     b->value_bytes = sl_type_value_bytes(type);
+    integer_range(type, &b->least, &b->greatest);
     if (type->id == SL_DECIMAL)
         b->decimal_limit = column_pow10(type->precision);
     if (type->field_count == 0)
@@ -74,17 +103,16 @@ sl_status builder_offsets_room(sl_builder *b, int64_t count)
     return SL_OK;
 }
 
-sl_status builder_text_room(sl_builder *b, size_t bytes)
+sl_status builder_text_fits(const sl_builder *b, size_t bytes)
 {
     if (SL_UNLIKELY(bytes > (size_t)INT32_MAX - b->values.size))
         return sl_input("more than 2 GiB of text in one batch");
-    return growing_room(&b->values, bytes);
+    return SL_OK;
 }
 
-/* Boolean bits for `count` more rows; new bytes are zero. */
-static sl_status bool_room(sl_builder *b, int64_t count)
+sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count)
 {
-    size_t bytes = bitmap_bytes(b->length + count);
+    size_t bytes = bitmap_bytes(at + count);
     if (bytes <= b->values.size)
         return SL_OK;
     SL_TRY(growing_room(&b->values, bytes - b->values.size));
@@ -123,7 +151,7 @@ static sl_status values_append_empty(sl_builder *b, int64_t count)
     if (sl_type_has_offsets(b->type))
         return offsets_append_empty(b, count);
     if (b->type->id == SL_BOOL) {
-        SL_TRY(bool_room(b, count));
+        SL_TRY(builder_bits_room(b, b->length, count));
         column_bits_fill(b->values.data, b->length, count, false);
     }
     if (b->type->id == SL_STRUCT)
@@ -153,7 +181,7 @@ sl_status sl_builder_null(sl_builder *b) { return builder_append_nulls(b, 1); }
 
 static sl_status wrong_value(const sl_builder *b, const char *kind)
 {
-    char *text;
+    char *text = NULL;
     SL_TRY(sl_type_text(b->type, &text));
     sl_status status = sl_internal("%s appended to a builder of %s", kind, text);
     sl_free(text);
@@ -173,7 +201,7 @@ sl_status sl_builder_bool(sl_builder *b, bool value)
 {
     if (b->type->id != SL_BOOL)
         return wrong_value(b, "a boolean");
-    SL_TRY(bool_room(b, 1));
+    SL_TRY(builder_bits_room(b, b->length, 1));
     if (value)
         bit_set(b->values.data, b->length);
     else
@@ -182,55 +210,28 @@ sl_status sl_builder_bool(sl_builder *b, bool value)
     return SL_OK;
 }
 
-/* The least and the greatest value of an integer, date, time or timestamp type; false for other types. */
-static bool integer_range(const sl_type *type, int64_t *least, int64_t *greatest)
+static sl_status integer_refused(const sl_builder *b, int64_t value)
 {
-    switch (type->id) {
-    case SL_UINT8:
-    case SL_UINT16:
-    case SL_UINT32:
-    case SL_UINT64: {
-        size_t bits = 8 * sl_type_value_bytes(type);
-        *least = 0;
-        *greatest = bits == 64 ? INT64_MAX : ((int64_t)1 << bits) - 1;
-        return true;
-    }
-    case SL_INT8:
-    case SL_INT16:
-    case SL_INT32:
-    case SL_INT64:
-    case SL_DATE:
-    case SL_TIME:
-    case SL_TIMESTAMP: {
-        size_t bits = 8 * sl_type_value_bytes(type);
-        *greatest = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
-        *least = -*greatest - 1;
-        return true;
-    }
-    default:
-        return false;
-    }
-}
-
-static sl_status integer_out_of_range(const sl_builder *b, int64_t value)
-{
-    char *text;
+    if (b->least > b->greatest)
+        return wrong_value(b, "an integer");
+    char *text = NULL;
     SL_TRY(sl_type_text(b->type, &text));
     sl_status status = sl_input("%" PRId64 " is out of range for %s", value, text);
     sl_free(text);
     return status;
 }
 
+/* Always stores eight bytes: little endian, the low ones are the narrow value, the next value overwrites the
+ * rest. */
 sl_status sl_builder_integer(sl_builder *b, int64_t value)
 {
-    int64_t least, greatest;
-    if (!integer_range(b->type, &least, &greatest))
-        return wrong_value(b, "an integer");
-    if (value < least || value > greatest)
-        return integer_out_of_range(b, value);
-    uint8_t bytes[8]; /* little endian: the low bytes are the narrow value */
-    store_le64(bytes, (uint64_t)value);
-    return fixed_append(b, bytes, b->value_bytes);
+    if (SL_UNLIKELY(value < b->least || value > b->greatest))
+        return integer_refused(b, value);
+    SL_TRY(growing_room(&b->values, sizeof value));
+    store_le64(b->values.data + b->values.size, (uint64_t)value);
+    b->values.size += b->value_bytes;
+    b->length++;
+    return SL_OK;
 }
 
 sl_status sl_builder_double(sl_builder *b, double value)
@@ -262,7 +263,8 @@ sl_status sl_builder_bytes(sl_builder *b, const void *data, size_t len)
     }
     if (b->type->id != SL_STRING && b->type->id != SL_BINARY)
         return wrong_value(b, "bytes");
-    SL_TRY(builder_text_room(b, len));
+    SL_TRY(builder_text_fits(b, len));
+    SL_TRY(growing_room(&b->values, len));
     SL_TRY(builder_offsets_room(b, 1));
     if (len > 0)
         memcpy(b->values.data + b->values.size, data, len);

@@ -58,6 +58,8 @@ struct sl_builder {
     struct growing offsets; /* int32; empty until the first value, then one more than there are values */
     sl_builder **children;
     size_t child_count;
+    int64_t least,
+        greatest; /* of an integer, date, time or timestamp type; no value lies between them for others */
     sl_i128 decimal_limit; /* 10^precision */
 };
 SL_INLINE const sl_type *builder_type(const sl_builder *b) { return b->type; }
@@ -66,8 +68,10 @@ SL_MUST_USE sl_status builder_append_nulls(sl_builder *b, int64_t count);
 SL_MUST_USE sl_status builder_validity_cover(sl_builder *b, int64_t rows);
 /* Room for `count` further offsets; writes the leading 0 of a new array. */
 SL_MUST_USE sl_status builder_offsets_room(sl_builder *b, int64_t count);
-/* Room for `bytes` more bytes of text; more than int32 offsets can address is SL_E_INPUT. */
-SL_MUST_USE sl_status builder_text_room(sl_builder *b, size_t bytes);
+/* Whether int32 offsets can address `bytes` more bytes of text; SL_E_INPUT when not. */
+SL_MUST_USE sl_status builder_text_fits(const sl_builder *b, size_t bytes);
+/* Room for the boolean bits at..at+count-1, where `at` bits are there already; new bytes are zero. */
+SL_MUST_USE sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count);
 
 /* ---- numbers
  * ------------------------------------------------------------------------------------------------ */

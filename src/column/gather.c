@@ -108,21 +108,9 @@ static sl_status fixed_rows(sl_builder *b, const sl_array *src, const uint32_t *
 /* ---- booleans
  * ----------------------------------------------------------------------------------------------- */
 
-/* Room for bits at..at+count-1, where `at` bits are there already. */
-static sl_status bits_room(sl_builder *b, int64_t at, int64_t count)
-{
-    size_t bytes = bitmap_bytes(at + count);
-    if (bytes <= b->values.size)
-        return SL_OK;
-    SL_TRY(growing_room(&b->values, bytes - b->values.size));
-    memset(b->values.data + b->values.size, 0, bytes - b->values.size);
-    b->values.size = bytes;
-    return SL_OK;
-}
-
 static sl_status bool_range(sl_builder *b, int64_t at, const sl_array *src, int64_t from, int64_t count)
 {
-    SL_TRY(bits_room(b, at, count));
+    SL_TRY(builder_bits_room(b, at, count));
     column_bits_copy(b->values.data, at, src->values, from, count);
     return SL_OK;
 }
@@ -130,7 +118,7 @@ static sl_status bool_range(sl_builder *b, int64_t at, const sl_array *src, int6
 static sl_status bool_rows(sl_builder *b, int64_t at, const sl_array *src, const uint32_t *rows, size_t count,
                            bool holes)
 {
-    SL_TRY(bits_room(b, at, (int64_t)count));
+    SL_TRY(builder_bits_room(b, at, (int64_t)count));
     if (!holes) {
         column_bits_gather(b->values.data, at, src->values, rows, count);
         return SL_OK;
@@ -146,7 +134,7 @@ static sl_status bool_rows(sl_builder *b, int64_t at, const sl_array *src, const
 /* ---- strings and binaries
  * ----------------------------------------------------------------------------------- */
 
-/* Offsets of a range, moved by the same distance; returns the elements or bytes they span. */
+/* Offsets of a range, all moved by the same distance. */
 static void offsets_rebase(int32_t *to, const int32_t *from, int64_t count, int32_t distance)
 {
     for (int64_t k = 0; k < count; k++)
@@ -157,7 +145,8 @@ static sl_status text_range(sl_builder *b, const sl_array *src, int64_t from, in
 {
     int32_t first = src->offsets[from];
     size_t bytes = (size_t)(src->offsets[from + count] - first);
-    SL_TRY(builder_text_room(b, bytes));
+    SL_TRY(builder_text_fits(b, bytes));
+    SL_TRY(growing_room(&b->values, bytes));
     SL_TRY(builder_offsets_room(b, count));
     if (bytes > 0)
         memcpy(b->values.data + b->values.size, src->values + first, bytes);
@@ -213,16 +202,13 @@ static sl_status text_rows(sl_builder *b, const sl_array *src, const uint32_t *r
     else
         end = text_pick_offsets(offsets_end(b), src->offsets, rows, count, begin, false);
     size_t bytes = (size_t)(end - begin);
-    SL_TRY(builder_text_room(b, bytes));
-    if (bytes == 0)
-        goto offsets;
+    SL_TRY(builder_text_fits(b, bytes));
     SL_TRY(growing_room(&b->values, bytes + SHORT_TEXT));
-    if (holes)
+    if (bytes > 0 && holes)
         text_pick_bytes(b->values.data + b->values.size, src, rows, count, true);
-    else
+    else if (bytes > 0)
         text_pick_bytes(b->values.data + b->values.size, src, rows, count, false);
     b->values.size += bytes;
-offsets:
     b->offsets.size += count * sizeof(int32_t);
     return SL_OK;
 }

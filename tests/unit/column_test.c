@@ -558,6 +558,36 @@ static void check_text(const char *schema, const char *printed)
     sl_type_unref(type);
 }
 
+/* Whatever text comes in, it is a schema that prints and reads back, or an input error. */
+static void test_schema_damaged(void **state)
+{
+    (void)state;
+    random_seed("schema damaged");
+    static const char bytes[] = "<>(),:` anult09\x80";
+    for (int round = 0; round < 2000; round++) {
+        const sl_type *type = random_struct(3), *read = NULL;
+        char *text = NULL;
+        ok(sl_type_text(type, &text));
+        for (int64_t k = random_below(4); k >= 0; k--)
+            text[random_below((int64_t)strlen(text))] = bytes[random_below((int64_t)sizeof bytes - 1)];
+        sl_status status = sl_schema_parse(text, &read);
+        if (status == SL_OK) {
+            char *printed = NULL;
+            ok(sl_type_text(read, &printed));
+            const sl_type *again = schema_of(printed);
+            assert_true(sl_type_equal(read, again));
+            sl_type_unref(again);
+            sl_free(printed);
+        } else {
+            assert_int_equal(sl_status_code(status), SL_E_INPUT);
+            sl_status_free(status);
+        }
+        sl_type_unref(read);
+        sl_free(text);
+        sl_type_unref(type);
+    }
+}
+
 static void test_schema_words(void **state)
 {
     (void)state;
@@ -1054,14 +1084,23 @@ static void test_foreign_buffer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits),           cmocka_unit_test(test_schema_words),
-        cmocka_unit_test(test_schema_errors),  cmocka_unit_test(test_schema_round_trip),
-        cmocka_unit_test(test_type_equality),  cmocka_unit_test(test_decimal_bytes),
-        cmocka_unit_test(test_builder_ranges), cmocka_unit_test(test_mismatched_source),
-        cmocka_unit_test(test_too_much_text),  cmocka_unit_test(test_nulls_and_constants),
-        cmocka_unit_test(test_batches),        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_of_bits),  cmocka_unit_test(test_random_arrays),
-        cmocka_unit_test(test_foreign_buffer), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_schema_words),
+        cmocka_unit_test(test_schema_errors),
+        cmocka_unit_test(test_schema_round_trip),
+        cmocka_unit_test(test_schema_damaged),
+        cmocka_unit_test(test_type_equality),
+        cmocka_unit_test(test_decimal_bytes),
+        cmocka_unit_test(test_builder_ranges),
+        cmocka_unit_test(test_mismatched_source),
+        cmocka_unit_test(test_too_much_text),
+        cmocka_unit_test(test_nulls_and_constants),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_bits),
+        cmocka_unit_test(test_random_arrays),
+        cmocka_unit_test(test_foreign_buffer),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ struct fold {
     sl_table *table;
     sl_txn *txn;
     const char *instant, *partition, *file_id, *base_name, *base_instant;
-    uint32_t number;
+    uint32_t number, attempt;
     sl_strings log_names;
     sl_view view;
     sl_read_slice slice;
@@ -157,6 +157,7 @@ static sl_status fold_write(struct fold *f)
                                 .partition = f->partition,
                                 .file_id = f->file_id,
                                 .task = f->number,
+                                .attempt = f->attempt,
                                 .prev_commit = f->slice.base ? f->slice.base->parts.instant : f->base_instant,
                                 .prev_base_file = f->slice.base ? f->slice.base->name : NULL};
     sl_stream *rows = NULL;
@@ -203,9 +204,9 @@ static void fold_free(struct fold *f)
 }
 
 /* Runs a task inside `txn`, which collects the stat. */
-static sl_status fold_run(sl_table *table, sl_txn *txn, const json_t *task)
+static sl_status fold_run(sl_table *table, sl_txn *txn, const json_t *task, uint32_t attempt)
 {
-    struct fold f = {.table = table, .txn = txn};
+    struct fold f = {.table = table, .txn = txn, .attempt = attempt};
     sl_status status = fold_parse(&f, task);
     if (!status)
         status = fold_find_files(&f);
@@ -225,11 +226,13 @@ sl_status sl_compaction_run(sl_table *table, const json_t *task, json_t **result
     json_t *stats = NULL;
     size_t count;
     const char *instant;
+    uint32_t attempt;
     sl_status status = SL_OK;
     if (json_unpack((json_t *)(uintptr_t)task, "{s:s}", "instant", &instant))
         return sl_input("this is no task of a compaction");
     SL_GO(sl_txn_join(table, SL_ACTION_COMPACTION, instant, &txn));
-    SL_GO(fold_run(table, txn, task));
+    SL_GO(sl_random_bytes(&attempt, sizeof attempt)); /* a retry must not meet the first try's file */
+    SL_GO(fold_run(table, txn, task, attempt >> 1));
     if (!(stats = json_array())) {
         status = sl_nomem();
         goto done;
@@ -330,7 +333,7 @@ sl_status sl_compaction_commit(sl_compaction *c, json_t *const *results, size_t 
 static sl_status execute_task(void *context, size_t index)
 {
     sl_compaction *c = context;
-    SL_TRY(fold_run(c->table, c->txn, json_array_get(c->tasks, index)));
+    SL_TRY(fold_run(c->table, c->txn, json_array_get(c->tasks, index), 0));
     sl_progress(&c->table->runtime, "compacting", index + 1, json_array_size(c->tasks));
     return SL_OK;
 }

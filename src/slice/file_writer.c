@@ -119,7 +119,7 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
 {
     w->parts = (struct sl_file_name){.kind = spec->kind, .version = spec->version};
     snprintf(w->parts.file_id, sizeof w->parts.file_id, "%s", spec->file_id);
-    snprintf(w->parts.token, sizeof w->parts.token, "%" PRIu32 "-0-0", spec->task);
+    snprintf(w->parts.token, sizeof w->parts.token, "%" PRIu32 "-0-%" PRIu32, spec->task, spec->attempt);
     snprintf(w->parts.instant, sizeof w->parts.instant, "%s", sl_txn_instant(w->txn));
     snprintf(w->parts.format, sizeof w->parts.format, "parquet");
     sl_file_name_build(&w->parts, w->name);

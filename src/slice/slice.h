@@ -77,7 +77,7 @@ struct sl_file_spec {
     enum sl_file_kind kind;     /* BASE, LOG, DELETES */
     const char *partition, *file_id;
     uint32_t version;           /* logs: from 1 */
-    uint32_t task;              /* number of the task: enters the write token */
+    uint32_t task, attempt;     /* enter the write token <task>-0-<attempt>; tasks that may run twice differ in the attempt */
     const char *prev_commit;    /* "null", the replaced base's instant, or NULL for a log: its own instant */
     const char *prev_base_file; /* NULL: none */
     const sl_strings *compacted;/* instants that a log compaction replaces; NULL */

@@ -399,7 +399,7 @@ static sl_status check_target(const sl_timeline *timeline, const char *requested
 sl_status sl_rollback_instant(sl_table *table, const char *requested, char *result, size_t *files_deleted)
 {
     sl_timeline timeline = {0};
-    const sl_instant *target;
+    const sl_instant *target = NULL;
     sl_table_lock *lock;
     SL_TRY(sl_table_lock_take(table, &lock));
     sl_status status = SL_OK;

@@ -464,6 +464,8 @@ static void check_equality(const struct model *m, const sl_array *plain, const s
         assert_int_equal(sl_equal_at(plain, i, encoded, j), same);
         if (!sl_type_is_nested(plain->type)) {
             int order = sl_compare(encoded, i, plain, j);
+            if (plain->type->id == SL_INT32 && sl_is_valid(plain, i))
+                assert_int_equal(sl_integer_at(encoded, i), sl_integer_at(plain, i));
             assert_int_equal(order == 0, same);
             assert_int_equal(order<0, sl_compare(plain, j, encoded, i)> 0);
         }
@@ -684,6 +686,40 @@ static void test_type_equality(void **state)
     sl_type_unref(y);
 }
 
+static void test_type_constructors(void **state)
+{
+    (void)state;
+    const sl_type *type = NULL, *other = NULL;
+    ok(sl_type_new(SL_TIMESTAMP, &type));
+    other = type_of("timestamp");
+    assert_true(sl_type_equal(type, other));
+    sl_type_unref(type);
+    sl_type_unref(other);
+    ok(sl_type_annotated(SL_FIXED, SL_UUID, &type));
+    other = type_of("fixed(16)");
+    assert_int_equal(type->annotation, SL_UUID);
+    assert_true(sl_type_equal(type, other));
+    sl_type_unref(type);
+    sl_type_unref(other);
+    ok(sl_type_annotated(SL_STRING, SL_JSON, &type));
+    assert_int_equal(type->annotation, SL_JSON);
+    sl_type_unref(type);
+    type = NULL;
+    fails(sl_type_annotated(SL_INT32, SL_ENUM, &type), SL_E_INTERNAL, "takes no annotation");
+    fails(sl_type_annotated(SL_FIXED, SL_ENUM, &type), SL_E_INTERNAL, "needs a width");
+    fails(sl_type_new(SL_LIST, &type), SL_E_INTERNAL, "needs parameters");
+    fails(sl_type_fixed(-1, &type), SL_E_INPUT, "width -1");
+    fails(sl_type_decimal(0, 0, &type), SL_E_INPUT, "precision 0");
+    assert_null(type);
+    sl_field documented = {.name = "a", .type = type_of("int"), .nullable = true, .doc = "what it is"};
+    ok(sl_type_struct(&documented, 1, &type));
+    assert_string_equal(type->fields[0].doc, "what it is");
+    assert_int_equal(sl_type_field_index(type, "a"), 0);
+    assert_int_equal(sl_type_field_index(type, "A"), -1);
+    sl_type_unref(documented.type);
+    sl_type_unref(type);
+}
+
 static void test_decimal_bytes(void **state)
 {
     (void)state;
@@ -801,6 +837,37 @@ static void test_too_much_text(void **state)
     fails(sl_array_constant_string("0123456789abcdef", 16, INT64_MAX / 2, &out), SL_E_INPUT,
           "more than 2 GiB");
     sl_array_unref(big);
+    sl_type_unref(type);
+}
+
+static void test_too_many_elements(void **state)
+{
+    (void)state;
+    sl_buffer *offsets = NULL;
+    sl_array *elements = NULL, *big = NULL;
+    const sl_type *type = type_of("list<null>");
+    ok(sl_buffer_new(8, &offsets));
+    store_le32(sl_buffer_data(offsets), 0);
+    store_le32(sl_buffer_data(offsets) + 4, 1u << 30);
+    ok(sl_array_nulls(type->fields[0].type, 1, &elements));
+    ok(sl_array_new(type, 1, 0, NULL, NULL, offsets, &elements, 1, NULL, &big));
+    sl_builder *b = builder_of("list<null>");
+    fails(sl_builder_append_rows(b, big, (uint32_t[]){0, 0}, 2), SL_E_INPUT,
+          "elements of lists or maps in one batch");
+    sl_builder_free(b);
+    sl_array_unref(big);
+    sl_type_unref(type);
+}
+
+static void test_nested_dictionary_is_refused(void **state)
+{
+    (void)state;
+    const sl_type *type = type_of("list<int>");
+    sl_array *dictionary = NULL, *out = NULL;
+    ok(sl_array_nulls(type, 1, &dictionary));
+    fails(sl_array_new(type, 0, 0, NULL, NULL, NULL, NULL, 0, dictionary, &out), SL_E_INTERNAL,
+          "nested array with a dictionary");
+    assert_null(out);
     sl_type_unref(type);
 }
 
@@ -1010,9 +1077,9 @@ done:
 
 static sl_status everything(void)
 {
-    const sl_type *schema = NULL;
+    const sl_type *schema = NULL, *pair = NULL;
     sl_batch *batch = NULL, *filtered = NULL, *projected = NULL;
-    sl_array *nulls = NULL, *constant = NULL, *decoded = NULL, *encoded = NULL;
+    sl_array *nulls = NULL, *constant = NULL, *decoded = NULL, *encoded = NULL, *nested = NULL;
     sl_buffer *indexes = NULL;
     char *text = NULL;
     sl_status status = SL_OK;
@@ -1027,12 +1094,19 @@ static sl_status everything(void)
     memset(sl_buffer_data(indexes), 0, 8);
     SL_GO(sl_array_new(constant->type, 2, 0, NULL, sl_buffer_ref(indexes), NULL, NULL, 0,
                        sl_array_ref(constant), &encoded));
-    SL_GO(sl_array_decode_dictionary(encoded, &decoded));
+    SL_GO(sl_type_struct(
+        (const sl_field[]){{.name = "a", .type = constant->type}, {.name = "b", .type = constant->type}}, 2,
+        &pair));
+    SL_GO(sl_array_new(pair, 2, 0, NULL, NULL, NULL,
+                       (sl_array *[]){sl_array_ref(encoded), sl_array_ref(encoded)}, 2, NULL, &nested));
+    SL_GO(sl_array_decode_dictionary(nested, &decoded));
 done:
     sl_buffer_unref(indexes);
     sl_array_unref(nulls);
     sl_array_unref(constant);
     sl_array_unref(encoded);
+    sl_array_unref(nested);
+    sl_type_unref(pair);
     sl_array_unref(decoded);
     sl_batch_unref(projected);
     sl_batch_unref(filtered);
@@ -1089,6 +1163,9 @@ int main(void)
         cmocka_unit_test(test_schema_errors),
         cmocka_unit_test(test_schema_round_trip),
         cmocka_unit_test(test_schema_damaged),
+        cmocka_unit_test(test_type_constructors),
+        cmocka_unit_test(test_too_many_elements),
+        cmocka_unit_test(test_nested_dictionary_is_refused),
         cmocka_unit_test(test_type_equality),
         cmocka_unit_test(test_decimal_bytes),
         cmocka_unit_test(test_builder_ranges),

@@ -1,0 +1,443 @@
+/*
+ * The value section of one page (spec/parquet.md 3): a small state machine for each encoding, read in whole stretches.
+ * Which encodings a physical type may have is decided once, when the page is opened.
+ */
+#include "parquet/read_int.h"
+
+static bool allowed(enum parquet_physical physical, int encoding)
+{
+    switch (encoding) {
+    case PARQUET_PLAIN:
+        return true;
+    case PARQUET_PLAIN_DICTIONARY:
+    case PARQUET_RLE_DICTIONARY:
+        return physical != PARQUET_BOOLEAN;
+    case PARQUET_RLE:
+        return physical == PARQUET_BOOLEAN;
+    case PARQUET_DELTA_BINARY_PACKED:
+        return physical == PARQUET_INT32 || physical == PARQUET_INT64;
+    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
+        return physical == PARQUET_BYTE_ARRAY;
+    case PARQUET_DELTA_BYTE_ARRAY:
+        return physical == PARQUET_BYTE_ARRAY || physical == PARQUET_FIXED;
+    case PARQUET_BYTE_STREAM_SPLIT:
+        return physical != PARQUET_BOOLEAN && physical != PARQUET_BYTE_ARRAY && physical != PARQUET_INT96;
+    default:
+        return false;
+    }
+}
+
+static sl_status init_indexes(struct parquet_values *v, const uint8_t *data, size_t len)
+{
+    if (data[0] > 32)
+        return sl_corrupt("dictionary indexes of %d bits", data[0]);
+    parquet_hybrid_init(&v->hybrid, data + 1, len - 1, data[0]);
+    return SL_OK;
+}
+
+static sl_status init_rle_booleans(struct parquet_values *v, const uint8_t *data, size_t len)
+{
+    if (len < 4 || load_le32(data) > len - 4)
+        return sl_corrupt("RLE booleans run past their page");
+    parquet_hybrid_init(&v->hybrid, data + 4, load_le32(data), 1);
+    return SL_OK;
+}
+
+static sl_status init_delta_lengths(struct parquet_delta *lengths, const uint8_t **data, size_t *len)
+{
+    size_t span;
+    SL_TRY(parquet_delta_span(*data, *len, &span));
+    SL_TRY(parquet_delta_init(lengths, *data, span));
+    *data += span;
+    *len -= span;
+    return SL_OK;
+}
+
+sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical, size_t width, int encoding,
+                              const uint8_t *data, size_t len)
+{
+    v->physical = physical;
+    v->width = width;
+    v->encoding = encoding;
+    v->p = data;
+    v->end = data + len;
+    v->bit = 0;
+    v->previous.len = 0;
+    v->ready = len > 0;
+    if (!allowed(physical, encoding))
+        return sl_unsupported("encoding %s (%d) of %s values", parquet_encoding_name(encoding), encoding,
+                              parquet_physical_name((int)physical));
+    if (len == 0) /* a page of nulls: whatever the encoding, there is nothing to read */
+        return SL_OK;
+    switch (encoding) {
+    case PARQUET_PLAIN_DICTIONARY:
+    case PARQUET_RLE_DICTIONARY:
+        return init_indexes(v, data, len);
+    case PARQUET_RLE:
+        return init_rle_booleans(v, data, len);
+    case PARQUET_DELTA_BINARY_PACKED:
+        return parquet_delta_init(&v->delta, data, len);
+    case PARQUET_DELTA_BYTE_ARRAY:
+        SL_TRY(init_delta_lengths(&v->delta, &data, &len));
+        SL_TRY(init_delta_lengths(&v->suffix, &data, &len));
+        break;
+    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
+        SL_TRY(init_delta_lengths(&v->delta, &data, &len));
+        break;
+    case PARQUET_BYTE_STREAM_SPLIT:
+        v->split_at = 0;
+        v->split_count = len / width;
+        if (len % width != 0)
+            return sl_corrupt("byte stream split: %zu bytes for values of %zu", len, width);
+        break;
+    default:
+        break;
+    }
+    v->p = data;
+    return SL_OK;
+}
+
+static sl_status too_short(const struct parquet_values *v, size_t count)
+{
+    return sl_corrupt("%s values end too early: %zu more needed", parquet_encoding_name(v->encoding), count);
+}
+
+/* ---- fixed width ---- */
+
+static sl_status plain_fixed(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    if (count > (size_t)(v->end - v->p) / v->width)
+        return too_short(v, count);
+    memcpy(out, v->p, count * v->width);
+    v->p += count * v->width;
+    return SL_OK;
+}
+
+static void split_4(const uint8_t *streams, size_t stride, uint8_t *out, size_t count)
+{
+    const uint8_t *a = streams, *b = a + stride, *c = b + stride, *d = c + stride;
+    for (size_t i = 0; i < count; i++)
+        store_le32(out + 4 * i, (uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24);
+}
+
+static void split_8(const uint8_t *s, size_t stride, uint8_t *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t v = 0;
+        for (size_t k = 0; k < 8; k++)
+            v |= (uint64_t)s[k * stride + i] << (8 * k);
+        store_le64(out + 8 * i, v);
+    }
+}
+
+static sl_status split_fixed(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    if (count > v->split_count - v->split_at)
+        return too_short(v, count);
+    const uint8_t *streams = v->p + v->split_at;
+    if (v->width == 4)
+        split_4(streams, v->split_count, out, count);
+    else if (v->width == 8)
+        split_8(streams, v->split_count, out, count);
+    else
+        for (size_t k = 0; k < v->width; k++)
+            for (size_t i = 0; i < count; i++)
+                out[i * v->width + k] = streams[k * v->split_count + i];
+    v->split_at += count;
+    return SL_OK;
+}
+
+static sl_status delta_fixed(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    uint64_t wide[READ_BLOCK / 4];
+    while (count > 0) {
+        size_t n = count < READ_BLOCK / 4 ? count : READ_BLOCK / 4;
+        SL_TRY(parquet_delta_read(&v->delta, wide, n));
+        if (v->width == 8)
+            memcpy(out, wide, n * 8);
+        else
+            for (size_t i = 0; i < n; i++)
+                store_le32(out + 4 * i, (uint32_t)wide[i]);
+        out += n * v->width;
+        count -= n;
+    }
+    return SL_OK;
+}
+
+static sl_status delta_byte_array(struct parquet_values *v, struct parquet_strings *out, size_t count);
+
+/* DELTA_BYTE_ARRAY of fixed-width values: strings that all have the same length. */
+static sl_status delta_byte_array_fixed(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    struct parquet_strings strings = {0};
+    sl_status status = SL_OK;
+    while (count > 0) {
+        size_t n = count < READ_BLOCK ? count : READ_BLOCK;
+        parquet_strings_clear(&strings);
+        SL_GO(delta_byte_array(v, &strings, n));
+        for (size_t i = 0; i < n; i++)
+            if ((size_t)(strings.offsets[i + 1] - strings.offsets[i]) != v->width) {
+                status = sl_corrupt("value of %" PRId32 " bytes in a column of %zu",
+                                    strings.offsets[i + 1] - strings.offsets[i], v->width);
+                goto done;
+            }
+        memcpy(out, strings.data, n * v->width);
+        out += n * v->width;
+        count -= n;
+    }
+done:
+    parquet_strings_free(&strings);
+    return status;
+}
+
+sl_status parquet_values_fixed(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    if (count == 0)
+        return SL_OK;
+    if (!v->ready)
+        return too_short(v, count);
+    switch (v->encoding) {
+    case PARQUET_PLAIN:
+        return plain_fixed(v, out, count);
+    case PARQUET_BYTE_STREAM_SPLIT:
+        return split_fixed(v, out, count);
+    case PARQUET_DELTA_BINARY_PACKED:
+        return delta_fixed(v, out, count);
+    default:
+        return delta_byte_array_fixed(v, out, count);
+    }
+}
+
+sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t count)
+{
+    if (count == 0)
+        return SL_OK;
+    if (!v->ready)
+        return too_short(v, count);
+    if (v->encoding == PARQUET_RLE)
+        return parquet_hybrid_bytes(&v->hybrid, out, count) == count ? SL_OK : too_short(v, count);
+    if (count > (size_t)(v->end - v->p) * 8 - v->bit)
+        return too_short(v, count);
+    parquet_bits_to_bytes(v->p, v->bit, count, out);
+    v->bit += count;
+    return SL_OK;
+}
+
+/* ---- byte strings ---- */
+
+/* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on nothing. */
+static sl_status plain_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
+{
+    SL_TRY(parquet_strings_reserve(out, count));
+    const uint8_t *p = v->p, *end = v->end;
+    int32_t *offsets = out->offsets + out->count;
+    uint64_t at = (uint64_t)offsets[0];
+    for (size_t i = 0; i < count; i++) {
+        if (SL_UNLIKELY(end - p < 4))
+            return too_short(v, count - i);
+        uint32_t len = load_le32(p);
+        if (SL_UNLIKELY(len > (size_t)(end - p) - 4))
+            return sl_corrupt("string of %" PRIu32 " bytes runs past its page", len);
+        p += 4 + (size_t)len;
+        at += len;
+        offsets[i + 1] = (int32_t)at; /* an overflow is found below, before anything is used */
+    }
+    SL_TRY(parquet_strings_reserve_data(out, (size_t)at - (size_t)offsets[0]));
+    const uint8_t *from = v->p + 4;
+    for (size_t i = 0; i < count; i++) {
+        size_t len = (size_t)(offsets[i + 1] - offsets[i]);
+        uint8_t *to = out->data + offsets[i];
+        if (SL_LIKELY((size_t)(end - from) >= len + 16))
+            parquet_copy_short(to, from, len);
+        else
+            memcpy(to, from, len);
+        from += len + 4;
+    }
+    v->p = p;
+    out->count += count;
+    return SL_OK;
+}
+
+static sl_status delta_length_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
+{
+    uint32_t lengths[READ_BLOCK];
+    SL_TRY(parquet_strings_reserve(out, count));
+    while (count > 0) {
+        size_t n = count < READ_BLOCK ? count : READ_BLOCK;
+        SL_TRY(parquet_delta_read32(&v->delta, lengths, n));
+        uint64_t sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += lengths[i]; /* a negative length is over 2^31 here, and more than the page has */
+        if (sum > (uint64_t)(v->end - v->p))
+            return sl_corrupt("delta lengths of %" PRIu64 " bytes in a page with %zu left", sum,
+                              (size_t)(v->end - v->p));
+        SL_TRY(parquet_strings_reserve_data(out, (size_t)sum));
+        int32_t *offsets = out->offsets + out->count;
+        if (sum > 0)
+            memcpy(out->data + offsets[0], v->p, (size_t)sum);
+        for (size_t i = 0; i < n; i++)
+            offsets[i + 1] = offsets[i] + (int32_t)lengths[i];
+        v->p += sum;
+        out->count += n;
+        count -= n;
+    }
+    return SL_OK;
+}
+
+static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet_strings *out, const uint32_t *prefixes,
+                                        const uint32_t *suffixes, size_t count)
+{
+    uint64_t total = 0, suffix_total = 0, previous = v->previous.len;
+    for (size_t i = 0; i < count; i++) {
+        if (prefixes[i] > previous)
+            return sl_corrupt("delta prefix of %" PRIu32 " bytes after a value of %" PRIu64, prefixes[i], previous);
+        suffix_total += suffixes[i];
+        previous = (uint64_t)prefixes[i] + suffixes[i];
+        total += previous;
+    }
+    if (suffix_total > (uint64_t)(v->end - v->p))
+        return sl_corrupt("delta suffixes of %" PRIu64 " bytes in a page with %zu left", suffix_total,
+                          (size_t)(v->end - v->p));
+    SL_TRY(parquet_strings_reserve_data(out, total > SIZE_MAX ? SIZE_MAX : (size_t)total));
+    int32_t *offsets = out->offsets + out->count;
+    const uint8_t *last = v->previous.data;
+    uint8_t *to = out->data + offsets[0];
+    for (size_t i = 0; i < count; i++) {
+        if (prefixes[i] > 0)
+            memcpy(to, last, prefixes[i]);
+        if (suffixes[i] > 0)
+            memcpy(to + prefixes[i], v->p, suffixes[i]);
+        last = to;
+        v->p += suffixes[i];
+        to += prefixes[i] + (size_t)suffixes[i];
+        offsets[i + 1] = (int32_t)(to - out->data);
+    }
+    out->count += count;
+    v->previous.len = 0;
+    return previous > 0 ? sl_buf_append(&v->previous, last, (size_t)previous) : SL_OK;
+}
+
+static sl_status delta_byte_array(struct parquet_values *v, struct parquet_strings *out, size_t count)
+{
+    uint32_t prefixes[READ_BLOCK / 2], suffixes[READ_BLOCK / 2];
+    SL_TRY(parquet_strings_reserve(out, count));
+    while (count > 0) {
+        size_t n = count < READ_BLOCK / 2 ? count : READ_BLOCK / 2;
+        SL_TRY(parquet_delta_read32(&v->delta, prefixes, n));
+        SL_TRY(parquet_delta_read32(&v->suffix, suffixes, n));
+        SL_TRY(delta_byte_array_block(v, out, prefixes, suffixes, n));
+        count -= n;
+    }
+    return SL_OK;
+}
+
+sl_status parquet_values_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
+{
+    if (count == 0)
+        return SL_OK;
+    if (!v->ready)
+        return too_short(v, count);
+    switch (v->encoding) {
+    case PARQUET_PLAIN:
+        return plain_strings(v, out, count);
+    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
+        return delta_length_strings(v, out, count);
+    default:
+        return delta_byte_array(v, out, count);
+    }
+}
+
+/* ---- dictionary indexes ---- */
+
+sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t count, uint32_t limit)
+{
+    if (count == 0)
+        return SL_OK;
+    if (!v->ready || parquet_hybrid_read(&v->hybrid, out, count) != count)
+        return too_short(v, count);
+    uint32_t greatest = 0;
+    for (size_t i = 0; i < count; i++)
+        greatest = out[i] > greatest ? out[i] : greatest;
+    if (greatest >= limit)
+        return sl_corrupt("dictionary index %" PRIu32 " where the dictionary has %" PRIu32 " values", greatest, limit);
+    return SL_OK;
+}
+
+/* ---- skipping ---- */
+
+static sl_status skip_plain(struct parquet_values *v, size_t count)
+{
+    if (v->physical == PARQUET_BOOLEAN) {
+        if (count > (size_t)(v->end - v->p) * 8 - v->bit)
+            return too_short(v, count);
+        v->bit += count;
+        return SL_OK;
+    }
+    if (v->physical != PARQUET_BYTE_ARRAY) {
+        if (count > (size_t)(v->end - v->p) / v->width)
+            return too_short(v, count);
+        v->p += count * v->width;
+        return SL_OK;
+    }
+    for (; count > 0; count--) {
+        if (v->end - v->p < 4 || load_le32(v->p) > (size_t)(v->end - v->p) - 4)
+            return too_short(v, count);
+        v->p += 4 + (size_t)load_le32(v->p);
+    }
+    return SL_OK;
+}
+
+static sl_status skip_delta(struct parquet_values *v, size_t count)
+{
+    uint64_t wide[READ_BLOCK / 4];
+    while (count > 0) {
+        size_t n = count < READ_BLOCK / 4 ? count : READ_BLOCK / 4;
+        SL_TRY(parquet_delta_read(&v->delta, wide, n));
+        count -= n;
+    }
+    return SL_OK;
+}
+
+static sl_status skip_strings(struct parquet_values *v, size_t count)
+{
+    struct parquet_strings strings = {0};
+    sl_status status = SL_OK;
+    while (count > 0 && !status) {
+        size_t n = count < READ_BLOCK ? count : READ_BLOCK;
+        parquet_strings_clear(&strings);
+        status = parquet_values_strings(v, &strings, n);
+        count -= n;
+    }
+    parquet_strings_free(&strings);
+    return status;
+}
+
+sl_status parquet_values_skip(struct parquet_values *v, size_t count)
+{
+    if (count == 0)
+        return SL_OK;
+    if (!v->ready)
+        return too_short(v, count);
+    switch (v->encoding) {
+    case PARQUET_PLAIN:
+        return skip_plain(v, count);
+    case PARQUET_PLAIN_DICTIONARY:
+    case PARQUET_RLE_DICTIONARY:
+    case PARQUET_RLE:
+        return parquet_hybrid_skip(&v->hybrid, count) == count ? SL_OK : too_short(v, count);
+    case PARQUET_DELTA_BINARY_PACKED:
+        return skip_delta(v, count);
+    case PARQUET_BYTE_STREAM_SPLIT:
+        if (count > v->split_count - v->split_at)
+            return too_short(v, count);
+        v->split_at += count;
+        return SL_OK;
+    default:
+        return skip_strings(v, count);
+    }
+}
+
+void parquet_values_free(struct parquet_values *v)
+{
+    sl_buf_free(&v->previous);
+}

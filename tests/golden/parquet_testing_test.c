@@ -1,0 +1,190 @@
+/*
+ * The public Parquet test set: every file's rows, value for value, against the rows that another reader gave, and the
+ * malformed files, which must be refused. SL_PARQUET_TESTING names the folder (NAME.parquet, NAME.expected.jsonl.zst,
+ * bad/NAME.parquet).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "parquet/parquet.h"
+#include "unit/parquet_rows.h"
+#include <stdio.h>
+#include <zstd.h>
+
+static const char *folder(void)
+{
+    const char *path = getenv("SL_PARQUET_TESTING");
+    return path ? path : "../shared/fixtures/parquet-testing";
+}
+
+static void check_ok(sl_status status, const char *what)
+{
+    if (status)
+        fail_msg("%s: %s", what, sl_status_message(status));
+}
+
+static void read_expected(const char *path, sl_buf *out)
+{
+    sl_storage *storage;
+    sl_buf packed = {0};
+    check_ok(sl_storage_local(&storage), "storage");
+    check_ok(sl_storage_read_all(storage, path, (size_t)64 << 20, &packed), path);
+    size_t cap = (size_t)64 << 20;
+    out->len = 0;
+    check_ok(sl_buf_reserve(out, cap), "memory");
+    size_t n = ZSTD_decompress(out->data, cap, packed.data, packed.len);
+    assert_false(ZSTD_isError(n));
+    out->len = n;
+    sl_buf_free(&packed);
+    sl_storage_free(storage);
+}
+
+/* The other reader takes INT96 for a local time with nanoseconds; for us it is an instant (spec/parquet.md 8). */
+static void drop_zone_marks(sl_buf *text)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < text->len; i++)
+        if (!(text->data[i] == 'Z' && i >= 27 && text->data[i + 1] == '"' && text->data[i - 7] == '.' &&
+              text->data[i - 10] == ':' && text->data[i - 16] == 'T'))
+            text->data[to++] = text->data[i];
+    text->len = to;
+}
+
+static void compare(const char *name, const sl_buf *got, const sl_buf *expected)
+{
+    size_t line = 1, start = 0, i = 0;
+    while (i < got->len && i < expected->len && got->data[i] == expected->data[i]) {
+        if (got->data[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+        i++;
+    }
+    if (i == got->len && i == expected->len)
+        return;
+    size_t g = got->len - start < 300 ? got->len - start : 300, e = expected->len - start < 300 ? expected->len - start : 300;
+    fail_msg("%s, line %zu:\n got      %.*s\n expected %.*s", name, line, (int)g, (const char *)got->data + start, (int)e,
+             (const char *)expected->data + start);
+}
+
+static sl_status rows_of(const char *path, bool ignore_checksums, const struct sl_parquet_scan_options *options, sl_buf *out)
+{
+    sl_storage *storage;
+    sl_file *file;
+    check_ok(sl_storage_local(&storage), "storage");
+    check_ok(sl_storage_open(storage, path, &file), path);
+    out->len = 0;
+    sl_status status = parquet_rows_text(file, ignore_checksums, options, out);
+    sl_file_close(file);
+    sl_storage_free(storage);
+    return status;
+}
+
+static void check_file(const char *name, size_t stem)
+{
+    char path[1024], expected_path[1024];
+    sl_buf got = {0}, expected = {0};
+    snprintf(path, sizeof path, "%s/%s", folder(), name);
+    snprintf(expected_path, sizeof expected_path, "%s/%.*s.expected.jsonl.zst", folder(), (int)stem, name);
+    bool corrupt_checksum = strstr(name, "corrupt-checksum");
+    if (corrupt_checksum) {
+        sl_status status = rows_of(path, false, NULL, &got);
+        assert_int_equal(sl_status_code(status), SL_E_CORRUPT);
+        assert_non_null(strstr(sl_status_message(status), "checksum"));
+        assert_non_null(strstr(sl_status_message(status), "page at"));
+        sl_status_free(status);
+    }
+    read_expected(expected_path, &expected);
+    static const int64_t batch_rows[] = {0, 7, 1000};
+    for (size_t i = 0; i < sizeof batch_rows / sizeof *batch_rows; i++)
+        for (int keep = 0; keep < 2; keep++) {
+            struct sl_parquet_scan_options options = {.batch_rows = batch_rows[i], .keep_dictionary = keep};
+            check_ok(rows_of(path, corrupt_checksum, &options, &got), name);
+            if (strncmp(name, "alltypes_", 9) == 0)
+                drop_zone_marks(&got);
+            compare(name, &got, &expected);
+        }
+    sl_buf_free(&got);
+    sl_buf_free(&expected);
+}
+
+static bool list(const char *path, sl_listing *out)
+{
+    sl_storage *storage;
+    check_ok(sl_storage_local(&storage), "storage");
+    bool there = !sl_status_ignore(sl_storage_list(storage, path, out));
+    sl_storage_free(storage);
+    if (!there)
+        printf("[  SKIPPED ] the public Parquet test set is not at %s\n", path);
+    return there;
+}
+
+static void every_file_matches(void **state)
+{
+    (void)state;
+    sl_listing files;
+    size_t checked = 0;
+    if (!list(folder(), &files))
+        return;
+    for (size_t i = 0; i < files.count; i++) {
+        const char *name = files.entries[i].name;
+        size_t len = strlen(name);
+        if (len < 8 || strcmp(name + len - 8, ".parquet") != 0 || strcmp(name, "unknown-logical-type.parquet") == 0)
+            continue;
+        check_file(name, len - 8);
+        checked++;
+    }
+    assert_true(checked > 30);
+    sl_listing_free(&files);
+}
+
+static void unknown_logical_type_is_read_physically(void **state)
+{
+    (void)state;
+    char path[1024];
+    sl_listing files;
+    sl_buf got = {0};
+    if (!list(folder(), &files))
+        return;
+    sl_listing_free(&files);
+    snprintf(path, sizeof path, "%s/unknown-logical-type.parquet", folder());
+    check_ok(rows_of(path, false, NULL, &got), path);
+    assert_true(got.len > 0);
+    assert_non_null(memchr(got.data, '\n', got.len));
+    sl_buf_free(&got);
+}
+
+static void malformed_files_are_refused(void **state)
+{
+    (void)state;
+    char path[1024];
+    sl_listing files;
+    snprintf(path, sizeof path, "%s/bad", folder());
+    if (!list(path, &files))
+        return;
+    for (size_t i = 0; i < files.count; i++) {
+        sl_buf got = {0};
+        snprintf(path, sizeof path, "%s/bad/%s", folder(), files.entries[i].name);
+        sl_status status = rows_of(path, false, NULL, &got);
+        if (!status)
+            fail_msg("%s was read: %.*s", path, (int)(got.len < 200 ? got.len : 200), (const char *)got.data);
+        printf("%s\n", sl_status_message(status));
+        assert_non_null(strstr(sl_status_message(status), files.entries[i].name));
+        sl_status_free(status);
+        sl_buf_free(&got);
+    }
+    sl_listing_free(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_file_matches),
+        cmocka_unit_test(unknown_logical_type_is_read_physically),
+        cmocka_unit_test(malformed_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,6 +59,15 @@ static bool find_record_end(const uint8_t *p, size_t have, char delimiter, struc
     return false;
 }
 
+/* The record without the CR of its line end. Where the file ends in the middle of quotes, that is the whole
+ * end. */
+static size_t content_length(const uint8_t *record, size_t len, bool ends)
+{
+    if (!ends && len > 0 && record[len - 1] == '\n')
+        len--;
+    return len > 0 && record[len - 1] == '\r' ? len - 1 : len;
+}
+
 static sl_status csv_next_record(struct text_input *in, struct text_record *out, bool *found)
 {
     const struct csv_input *csv = (const struct csv_input *)in;
@@ -75,10 +84,9 @@ static sl_status csv_next_record(struct text_input *in, struct text_record *out,
             break;
     }
     size_t len = scan.looked;
-    const uint8_t *p = reader->data + reader->at;
     *found = len > 0 || ends;
     if (*found)
-        text_reader_take(reader, len > 0 && p[len - 1] == '\r' ? len - 1 : len, ends ? len + 1 : len,
+        text_reader_take(reader, content_length(reader->data + reader->at, len, ends), ends ? len + 1 : len,
                          scan.lines, out);
     return SL_OK;
 }

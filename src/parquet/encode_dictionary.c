@@ -98,12 +98,35 @@ SL_INLINE void encode_words(struct dictionary *d, const uint8_t *values, size_t 
     d->storage.len = (size_t)known * (size_t)width;
 }
 
+/* Keys of up to 16 bytes are the usual case and take two loads and a multiplication. */
+SL_INLINE uint32_t hash_bytes(const uint8_t *p, size_t len)
+{
+    uint64_t a, b;
+    if (len > 16)
+        return (uint32_t)(XXH3_64bits(p, len) >> 32);
+    if (len >= 8) {
+        a = load_le64(p);
+        b = load_le64(p + len - 8);
+    } else if (len >= 4) {
+        a = load_le32(p);
+        b = load_le32(p + len - 4);
+    } else if (len > 0) {
+        a = p[0] | (uint64_t)p[len / 2] << 8;
+        b = p[len - 1];
+    } else {
+        a = b = 0;
+    }
+    sl_u128 product = (sl_u128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xe7037ed1a0b428db) ^ (uint64_t)len << 56);
+    uint64_t folded = (uint64_t)(product >> 64) ^ (uint64_t)product;
+    return (uint32_t)(folded ^ folded >> 32);
+}
+
 static void encode_wide(struct dictionary *d, const uint8_t *values, size_t count, uint32_t *indexes)
 {
     size_t width = (size_t)d->width, mask = d->table_size - 1;
     for (size_t i = 0; i < count; i++) {
         const uint8_t *v = values + i * width;
-        uint32_t hash = (uint32_t)(XXH3_64bits(v, width) >> 32);
+        uint32_t hash = hash_bytes(v, width);
         for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
             uint64_t entry = d->table[slot];
             if (!entry) {
@@ -177,14 +200,22 @@ sl_status dictionary_encode_bytes(struct dictionary *d, const struct value_view 
     uint32_t hashes[WRITE_BLOCK];
     for (size_t i = 0; i < view->count; i++) {
         int64_t row = view->slots ? view->slots[i] : view->first + (int64_t)i;
-        hashes[i] = (uint32_t)(XXH3_64bits(values + offsets[row], (size_t)(offsets[row + 1] - offsets[row])) >> 32);
+        hashes[i] = hash_bytes(values + offsets[row], (size_t)(offsets[row + 1] - offsets[row]));
     }
     size_t mask = d->table_size - 1;
+    const uint8_t *previous = NULL;
+    size_t previous_len = 0;
     for (size_t i = 0; i < view->count; i++) {
         int64_t row = view->slots ? view->slots[i] : view->first + (int64_t)i;
         const uint8_t *v = values + offsets[row];
         size_t len = (size_t)(offsets[row + 1] - offsets[row]);
         uint32_t hash = hashes[i];
+        if (i > 0 && hash == hashes[i - 1] && len == previous_len && same_bytes(previous, v, len)) {
+            indexes[i] = indexes[i - 1];
+            continue;
+        }
+        previous = v;
+        previous_len = len;
         for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
             uint64_t entry = d->table[slot];
             if (!entry) {

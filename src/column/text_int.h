@@ -26,12 +26,12 @@ bool number_text_float(const struct number_text *n, float *out);
 
 /* Whether |unscaled| < 10^precision. */
 bool decimal_fits(sl_i128 unscaled, int32_t precision);
-/* Least and greatest value of an integer type; SL_UINT64 ends at INT64_MAX here and is treated by its users. */
+/* Least and greatest value of an integer type; SL_UINT64 ends at INT64_MAX, as for the builders. */
 void integer_bounds(enum sl_type_id id, int64_t *low, int64_t *high);
 /* Units of a time unit in a second. */
 int64_t time_unit_per_second(enum sl_time_unit unit);
 
-/* Integer, date, time and timestamp values as the builders take them (SL_UINT64: the bits). */
+/* Integer, date, time and timestamp values as the builders take them. */
 sl_status integer_append_text(sl_builder *b, const sl_type *type, const char *text, size_t len);
 sl_status decimal_append_text(sl_builder *b, const sl_type *type, const char *text, size_t len);
 /* Words that are no number: NaN, Infinity, inf with a sign, without regard to case. */

@@ -65,7 +65,7 @@ static bool small_integer(const char *text, size_t len, int64_t *out)
     return true;
 }
 
-/* A whole number, also as 1.0 or 1e3, that fits 64 bits (unsigned ones as their bits). */
+/* A whole number, also as 1.0 or 1e3, in the range of the type. */
 static sl_status integer_value(const sl_type *type, const char *text, size_t len, int64_t *out)
 {
     int64_t low, high;
@@ -84,7 +84,7 @@ static sl_status integer_value(const sl_type *type, const char *text, size_t len
         if (fit == NUMBER_TOO_LARGE)
             return integer_out_of_range(type, text, len);
     }
-    if (value < low || value > (type->id == SL_UINT64 ? (sl_i128)UINT64_MAX : (sl_i128)high))
+    if (value < low || value > high)
         return integer_out_of_range(type, text, len);
     *out = (int64_t)value;
     return SL_OK;

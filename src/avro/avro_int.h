@@ -85,8 +85,16 @@ struct avro_reader {
     const uint8_t *data;
     size_t len, pos;
     unsigned depth;
-    size_t memory_left; /* of JSON values; see value.c */
+    size_t memory_left;
 };
+
+/*
+ * What is decoded from so much input may take so much memory: a generous multiple. Some bytes unfold to a lot
+ * (a member with a long name, a null of a wide type); whoever makes such things takes from the reader's
+ * allowance first.
+ */
+size_t avro_memory_for(size_t input_len);
+sl_status avro_memory_take(struct avro_reader *r, size_t bytes);
 
 sl_status avro_read_long_slow(struct avro_reader *r, int64_t *out);
 sl_status avro_read_int(struct avro_reader *r, int32_t *out);
@@ -143,7 +151,6 @@ const struct avro_node *avro_schema_root(const sl_avro_schema *schema);
 /* One value at the reader's place; *out is a new reference. */
 sl_status avro_value_read(struct avro_reader *r, const struct avro_node *node, json_t **out);
 sl_status avro_bytes_to_json(const uint8_t *data, size_t len, json_t **out);
-size_t avro_value_memory(size_t input_len); /* what JSON values decoded from that much input may take */
 sl_status avro_row_read(struct avro_reader *r, const struct avro_node *node, const sl_type *schema,
                         sl_batch_builder *out);
 

@@ -131,6 +131,25 @@ sl_status avro_blocks_next_slow(struct avro_reader *r, uint32_t item_bytes_min, 
     return SL_OK;
 }
 
+#define MEMORY_BASE   ((size_t)64 << 20)
+#define MEMORY_FACTOR 512
+
+size_t avro_memory_for(size_t input_len)
+{
+    size_t bytes;
+    if (sl_mul_overflows(input_len, MEMORY_FACTOR, &bytes) || sl_add_overflows(bytes, MEMORY_BASE, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+sl_status avro_memory_take(struct avro_reader *r, size_t bytes)
+{
+    if (SL_UNLIKELY(bytes > r->memory_left))
+        return sl_corrupt("Avro value at byte %zu unfolds to far more than its %zu bytes", r->pos, r->len);
+    r->memory_left -= bytes;
+    return SL_OK;
+}
+
 sl_status avro_decimal_from_bytes(const uint8_t *data, size_t len, sl_i128 *out)
 {
     uint8_t sign = len > 0 && (data[0] & 0x80) ? 0xff : 0;

@@ -175,7 +175,7 @@ static sl_status block_ends(const struct block *block, size_t pos)
 static sl_status block_records(struct container *c, const struct block *block, json_t *records)
 {
     struct avro_reader r = {
-        .data = block->data, .len = block->bytes, .memory_left = avro_value_memory(block->bytes)};
+        .data = block->data, .len = block->bytes, .memory_left = avro_memory_for(block->bytes)};
     for (uint64_t i = 0; i < block->records; i++) {
         json_t *record;
         SL_TRY_CTX(avro_value_read(&r, avro_schema_root(c->schema), &record),
@@ -312,6 +312,7 @@ static sl_status row_block_next(struct row_stream *s, bool *more)
     SL_TRY(block_next(&s->c, &s->block, more));
     if (*more) {
         s->reader = (struct avro_reader){.data = s->block.data, .len = s->block.bytes};
+        s->reader.memory_left = avro_memory_for(s->block.bytes);
         s->block_rows_left = s->block.records;
     }
     return SL_OK;
@@ -319,6 +320,8 @@ static sl_status row_block_next(struct row_stream *s, bool *more)
 
 static sl_status rows_fill(struct row_stream *s)
 {
+    s->reader.memory_left =
+        avro_memory_for(s->block.bytes); /* what went into earlier batches is no longer ours */
     while (sl_batch_builder_rows(&s->builder) < ROWS_A_BATCH &&
            sl_batch_builder_bytes(&s->builder) < BYTES_A_BATCH) {
         if (s->block_rows_left == 0) {

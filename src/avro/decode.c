@@ -31,6 +31,28 @@ static sl_status branch_read(struct avro_reader *r, bool nullable, const struct 
     return SL_OK;
 }
 
+/* Bytes of columns that a null of this type takes: a fixed takes its width, a struct what its members take.
+ */
+static size_t null_bytes(const sl_type *type)
+{
+    size_t bytes = 0;
+    if (type->id == SL_FIXED)
+        return (size_t)type->width;
+    if (type->id != SL_STRUCT)
+        return 16;
+    for (size_t i = 0; i < type->field_count; i++)
+        bytes += null_bytes(type->fields[i].type);
+    return bytes;
+}
+
+/* A null costs a file one byte; a null of a wide type costs us many, so those are counted. */
+static sl_status null_append(struct avro_reader *r, const sl_type *type, sl_builder *b)
+{
+    if (type->id == SL_FIXED || type->id == SL_STRUCT)
+        SL_TRY(avro_memory_take(r, null_bytes(type)));
+    return sl_builder_null(b);
+}
+
 static sl_status int_append(struct avro_reader *r, sl_builder *b)
 {
     int32_t value;
@@ -180,7 +202,7 @@ static sl_status value_append(struct avro_reader *r, const sl_type *type, bool n
     bool is_null, flag;
     SL_TRY(branch_read(r, nullable, &node, &is_null));
     if (is_null)
-        return sl_builder_null(b);
+        return null_append(r, type, b);
     switch (type->id) {
     case SL_NULL:
         return sl_builder_null(b);
@@ -236,7 +258,8 @@ sl_status avro_row_read(struct avro_reader *r, const struct avro_node *node, con
 static sl_status row_decode(const struct avro_node *node, const sl_type *schema, const uint8_t *data,
                             size_t len, size_t *pos, sl_batch_builder *out)
 {
-    struct avro_reader r = {.data = data, .len = len, .pos = *pos};
+    struct avro_reader r = {
+        .data = data, .len = len, .pos = *pos, .memory_left = avro_memory_for(len - *pos)};
     SL_TRY(avro_row_read(&r, node, schema, out));
     *pos = r.pos;
     return SL_OK;

@@ -9,25 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-#define MEMORY_BASE   ((size_t)64 << 20)
-#define MEMORY_FACTOR 512
-#define VALUE_BYTES   48 /* about what jansson needs for one value and its place in a container */
-
-size_t avro_value_memory(size_t input_len)
-{
-    size_t bytes;
-    if (sl_mul_overflows(input_len, MEMORY_FACTOR, &bytes) || sl_add_overflows(bytes, MEMORY_BASE, &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
-
-static sl_status memory_take(struct avro_reader *r, size_t bytes)
-{
-    if (bytes > r->memory_left)
-        return sl_corrupt("Avro value at byte %zu unfolds to far more than its %zu bytes", r->pos, r->len);
-    r->memory_left -= bytes;
-    return SL_OK;
-}
+#define VALUE_BYTES 48 /* about what jansson needs for one value and its place in a container */
 
 static sl_status json_made(json_t *json, json_t **out)
 {
@@ -59,7 +41,7 @@ sl_status avro_bytes_to_json(const uint8_t *data, size_t len, json_t **out)
 
 static sl_status bytes_take(struct avro_reader *r, const uint8_t *data, size_t len, json_t **out)
 {
-    SL_TRY(memory_take(r, len * 2));
+    SL_TRY(avro_memory_take(r, len * 2));
     return avro_bytes_to_json(data, len, out);
 }
 
@@ -81,7 +63,7 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
     int64_t wide;
     float single;
     double real;
-    SL_TRY(memory_take(r, VALUE_BYTES));
+    SL_TRY(avro_memory_take(r, VALUE_BYTES));
     switch (node->kind) {
     case AVRO_NULL:
         return json_made(json_null(), out);
@@ -102,7 +84,7 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
         return real_to_json(real, out);
     case AVRO_STRING:
         SL_TRY(avro_read_string(r, &bytes, &len));
-        SL_TRY(memory_take(r, len));
+        SL_TRY(avro_memory_take(r, len));
         return json_made(json_stringn_nocheck((const char *)bytes, len), out);
     case AVRO_BYTES:
         SL_TRY(avro_read_bytes(r, &bytes, &len));
@@ -112,7 +94,7 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
         return bytes_take(r, bytes, (size_t)node->size, out);
     case AVRO_ENUM:
         SL_TRY(avro_read_index(r, node->symbol_count, "enum symbol", &len));
-        SL_TRY(memory_take(r, strlen(node->symbols[len])));
+        SL_TRY(avro_memory_take(r, strlen(node->symbols[len])));
         return json_made(json_string_nocheck(node->symbols[len]), out);
     default:
         return sl_internal("no scalar Avro kind: %d", (int)node->kind);
@@ -122,7 +104,7 @@ static sl_status scalar_read(struct avro_reader *r, const struct avro_node *node
 static sl_status member_set(struct avro_reader *r, json_t *object, const char *key, size_t key_len,
                             json_t *value)
 {
-    sl_status status = memory_take(r, VALUE_BYTES + key_len);
+    sl_status status = avro_memory_take(r, VALUE_BYTES + key_len);
     if (status != SL_OK)
         json_decref(value);
     else if (json_object_setn_new_nocheck(object, key, key_len, value) !=
@@ -201,7 +183,7 @@ static sl_status union_read(struct avro_reader *r, const struct avro_node *node,
 static sl_status container_value_read(struct avro_reader *r, const struct avro_node *node, json_t **out)
 {
     json_t *container = NULL;
-    SL_TRY(memory_take(r, VALUE_BYTES * 4));
+    SL_TRY(avro_memory_take(r, VALUE_BYTES * 4));
     SL_TRY(json_made(node->kind == AVRO_ARRAY ? json_array() : json_object(), &container));
     sl_status status = node->kind == AVRO_RECORD  ? record_read(r, node, container)
                        : node->kind == AVRO_ARRAY ? array_read(r, node, container)
@@ -439,7 +421,7 @@ sl_status sl_avro_schema_decode(const sl_avro_schema *writer, const uint8_t *dat
                                 json_t **out)
 {
     struct avro_reader r = {
-        .data = data, .len = len, .pos = *pos, .memory_left = avro_value_memory(len - *pos)};
+        .data = data, .len = len, .pos = *pos, .memory_left = avro_memory_for(len - *pos)};
     SL_TRY(avro_value_read(&r, avro_schema_root(writer), out));
     *pos = r.pos;
     return SL_OK;

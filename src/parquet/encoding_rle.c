@@ -86,6 +86,17 @@ static bool next_run(struct parquet_hybrid *h)
     return ok;
 }
 
+bool parquet_hybrid_all_zero(struct parquet_hybrid *h)
+{
+    uint32_t header;
+    while (h->p < h->end)
+        if (!read_varint32(h, &header))
+            return false;
+    h->value = 0;
+    h->repeated = UINT64_MAX;
+    return true;
+}
+
 /* Number of the current run's values, at most `want`; moves to the next run when there are none. */
 SL_INLINE size_t run_left(struct parquet_hybrid *h, size_t want, bool *packed)
 {

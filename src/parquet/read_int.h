@@ -118,6 +118,9 @@ struct parquet_hybrid {
 };
 void parquet_hybrid_init(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width);
 void parquet_hybrid_init_msb(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width, size_t count);
+/* For width 0, where every value is 0 and runs have no bytes but their headers, or are not there at all. False: something
+ * else is there, so the width must be wrong. */
+bool parquet_hybrid_all_zero(struct parquet_hybrid *h);
 /* Each gives the number of values really there: fewer than asked for means that the data ended or is malformed. */
 size_t parquet_hybrid_read(struct parquet_hybrid *h, uint32_t *out, size_t count);
 size_t parquet_hybrid_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count); /* width <= 8 */

@@ -32,6 +32,8 @@ static sl_status init_indexes(struct parquet_values *v, const uint8_t *data, siz
     if (data[0] > 32)
         return sl_corrupt("dictionary indexes of %d bits", data[0]);
     parquet_hybrid_init(&v->hybrid, data + 1, len - 1, data[0]);
+    if (data[0] == 0 && !parquet_hybrid_all_zero(&v->hybrid))
+        return sl_corrupt("dictionary indexes of 0 bits with data behind them");
     return SL_OK;
 }
 

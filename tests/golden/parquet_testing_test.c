@@ -47,8 +47,8 @@ static void drop_zone_marks(sl_buf *text)
 {
     size_t to = 0;
     for (size_t i = 0; i < text->len; i++)
-        if (!(text->data[i] == 'Z' && i >= 27 && text->data[i + 1] == '"' && text->data[i - 7] == '.' &&
-              text->data[i - 10] == ':' && text->data[i - 16] == 'T'))
+        if (!(text->data[i] == 'Z' && to >= 27 && text->data[i + 1] == '"' && text->data[to - 7] == '.' &&
+              text->data[to - 10] == ':' && text->data[to - 16] == 'T'))
             text->data[to++] = text->data[i];
     text->len = to;
 }

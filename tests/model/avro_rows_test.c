@@ -1,13 +1,15 @@
 /*
- * Two independent decoders, one truth: what the row decoder puts into columns is what the value decoder says, for rows of
- * Spark's log blocks and for random schemas and rows. A random value also survives encoding and decoding.
+ * Two independent decoders, one truth: what the row decoder puts into columns is what the value decoder says,
+ * for rows of Spark's log blocks and for random schemas and rows. A random value also survives encoding and
+ * decoding.
  */
 #include "avro_support.h"
 
 #include <math.h>
 #include <time.h>
 
-/* ---- columns as the JSON of avro.h -------------------------------------------------------------------------- */
+/* ---- columns as the JSON of avro.h
+ * -------------------------------------------------------------------------- */
 
 static json_t *row_json(const sl_array *array, int64_t i);
 
@@ -104,7 +106,8 @@ static json_t *batch_row_json(const sl_batch *batch, int64_t i)
     return object;
 }
 
-/* ---- Spark's log blocks ------------------------------------------------------------------------------------- */
+/* ---- Spark's log blocks
+ * ------------------------------------------------------------------------------------- */
 
 static void check_container(const char *path)
 {
@@ -151,7 +154,8 @@ static void log_rows_of_spark(void **state)
     check_container("avro/log_rows_partial_v9.avro");
 }
 
-/* ---- random schemas and rows -------------------------------------------------------------------------------- */
+/* ---- random schemas and rows
+ * -------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 static int names_made;
@@ -174,11 +178,12 @@ static json_t *random_decimal(void)
     int precision = 1 + (int)random_below(38), scale = (int)random_below((uint64_t)precision + 1);
     char name[32];
     if (random_below(4) == 0)
-        return json_pack("{s:s, s:s, s:i, s:i}", "type", "bytes", "logicalType", "decimal", "precision", 38, "scale",
-                         scale);
+        return json_pack("{s:s, s:s, s:i, s:i}", "type", "bytes", "logicalType", "decimal", "precision", 38,
+                         "scale", scale);
     snprintf(name, sizeof name, "n%d", names_made++);
     return json_pack("{s:s, s:s, s:i, s:s, s:i, s:i}", "type", "fixed", "name", name, "size",
-                     sl_decimal_bytes(precision), "logicalType", "decimal", "precision", precision, "scale", scale);
+                     sl_decimal_bytes(precision), "logicalType", "decimal", "precision", precision, "scale",
+                     scale);
 }
 
 static json_t *random_type(int depth);
@@ -228,7 +233,8 @@ static json_t *random_type(int depth)
         return json_pack("{s:s, s:s, s:i}", "type", "fixed", "name", name, "size", (int)random_below(20) + 1);
     case 4:
         snprintf(name, sizeof name, "n%d", names_made++);
-        return json_pack("{s:s, s:s, s:[s, s, s]}", "type", "enum", "name", name, "symbols", "A", "BB", "CCC");
+        return json_pack("{s:s, s:s, s:[s, s, s]}", "type", "enum", "name", name, "symbols", "A", "BB",
+                         "CCC");
     case 10:
     case 11:
         return json_pack("{s:s, s:o}", "type", "array", "items", random_place(depth + 1));
@@ -269,7 +275,8 @@ static json_t *random_value(const json_t *type);
 
 static json_t *random_container_value(const json_t *type, const char *kind)
 {
-    json_t *fields = json_object_get(type, "fields"), *out = strcmp(kind, "array") == 0 ? json_array() : json_object();
+    json_t *fields = json_object_get(type, "fields"),
+           *out = strcmp(kind, "array") == 0 ? json_array() : json_object();
     for (size_t i = 0; i < json_array_size(fields); i++)
         json_object_set_new(out, json_string_value(json_object_get(json_array_get(fields, i), "name")),
                             random_value(json_object_get(json_array_get(fields, i), "type")));

@@ -511,6 +511,25 @@ static void rows_by_type_alone(void **state)
     sl_type_unref(type);
 }
 
+/* One byte of input must not become a megabyte of column, again and again. */
+static void wide_nulls_are_counted(void **state)
+{
+    (void)state;
+    static const char schema[] = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"l\",\"type\":{"
+                                 "\"type\":\"array\",\"items\":"
+                                 "[\"null\",{\"type\":\"fixed\",\"name\":\"f\",\"size\":1000000}]}}]}";
+    uint8_t bytes[202] = {0x90, 0x03}; /* 200 items, all null, then the end of the array is missing */
+    const sl_type *type;
+    sl_batch_builder builder = {0};
+    size_t pos = 0;
+    OK(sl_avro_schema_parse(schema, strlen(schema), &type));
+    OK(sl_batch_builder_init(&builder, type));
+    FAILS(sl_avro_decode_row(type, bytes, sizeof bytes, &pos, &builder), SL_E_CORRUPT,
+          "column l: Avro value");
+    sl_batch_builder_free(&builder);
+    sl_type_unref(type);
+}
+
 static void decimals_of_any_width(void **state)
 {
     (void)state;
@@ -670,6 +689,7 @@ int main(void)
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(rows_of_other_writers),
         cmocka_unit_test(rows_by_type_alone),
+        cmocka_unit_test(wide_nulls_are_counted),
         cmocka_unit_test(decimals_of_any_width),
         cmocka_unit_test(mutated_files_do_no_harm),
         cmocka_unit_test(failing_allocations),

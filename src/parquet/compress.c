@@ -1,4 +1,5 @@
-/* Compression of pages. Contexts live as long as their compressor: making one costs more than a small page. */
+/* Compression of pages. Contexts live as long as their compressor: making one costs more than a small page.
+ */
 #include "parquet/write_int.h"
 
 #include <libdeflate.h>
@@ -6,7 +7,8 @@
 #include <snappy-c.h>
 #include <zstd.h>
 
-#define ZSTD_LEVEL_DEFAULT 1 /* pages are small and written often; 3 costs a third more time for a few percent */
+#define ZSTD_LEVEL_DEFAULT                                                                                   \
+    1 /* pages are small and written often; 3 costs a third more time for a few percent */
 #define GZIP_LEVEL_DEFAULT 6
 
 static const struct codec_name {
@@ -34,7 +36,8 @@ sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out)
             *out = codec_names[i].codec;
             return SL_OK;
         }
-    return sl_unsupported("Parquet codec \"%s\" cannot be written: use uncompressed, snappy, gzip, zstd or lz4_raw", name);
+    return sl_unsupported(
+        "Parquet codec \"%s\" cannot be written: use uncompressed, snappy, gzip, zstd or lz4_raw", name);
 }
 
 sl_status compressor_check_level(enum sl_parquet_codec codec, int level)
@@ -61,7 +64,8 @@ static sl_status append_zstd(struct compressor *c, const void *data, size_t len,
         return sl_nomem();
     size_t bound = ZSTD_compressBound(len);
     SL_TRY(sl_buf_reserve(out, bound));
-    size_t n = ZSTD_compressCCtx(c->zstd, out->data + out->len, bound, data, len, c->level ? c->level : ZSTD_LEVEL_DEFAULT);
+    size_t n = ZSTD_compressCCtx(c->zstd, out->data + out->len, bound, data, len,
+                                 c->level ? c->level : ZSTD_LEVEL_DEFAULT);
     if (ZSTD_isError(n))
         return sl_internal("zstd: %s", ZSTD_getErrorName(n));
     out->len += n;

@@ -1,11 +1,11 @@
 /*
- * The dictionary of a column chunk: an open-addressing hash table from value to index over the dictionary page's own
- * bytes, so that the page needs no second copy and a comparison touches one place.
+ * The dictionary of a column chunk: an open-addressing hash table from value to index over the dictionary
+ * page's own bytes, so that the page needs no second copy and a comparison touches one place.
  *
- * A table entry carries 32 bits of the hash beside the index; a probe compares those before it looks at the value.
- * Hashes of a block are computed in one loop and looked up in a second one: the processor can then overlap the cache
- * misses of neighbouring values. A value equal to its predecessor is not looked up at all, which makes constant and
- * sorted columns nearly free.
+ * A table entry carries 32 bits of the hash beside the index; a probe compares those before it looks at the
+ * value. Hashes of a block are computed in one loop and looked up in a second one: the processor can then
+ * overlap the cache misses of neighbouring values. A value equal to its predecessor is not looked up at all,
+ * which makes constant and sorted columns nearly free.
  */
 #include "parquet/write_int.h"
 
@@ -37,7 +37,8 @@ static sl_status dictionary_reserve(struct dictionary *d)
     size_t size = d->table_size ? d->table_size * 2 : TABLE_MIN;
     uint64_t *table;
     SL_NEW_ARRAY(table, size);
-    /* The slot is the low part of the hash, of which an entry keeps only the high 32 bits: these give the slot. */
+    /* The slot is the low part of the hash, of which an entry keeps only the high 32 bits: these give the
+     * slot. */
     for (size_t i = 0; i < d->table_size; i++) {
         uint64_t entry = d->table[i];
         if (!entry)
@@ -62,7 +63,8 @@ SL_INLINE uint32_t hash_word(uint64_t v)
 /* `width` is a constant in each caller, so the loops are compiled once a width. */
 SL_INLINE uint64_t load_word(const uint8_t *p, int width) { return width == 4 ? load_le32(p) : load_le64(p); }
 
-SL_INLINE void encode_words(struct dictionary *d, const uint8_t *values, size_t count, uint32_t *indexes, int width)
+SL_INLINE void encode_words(struct dictionary *d, const uint8_t *values, size_t count, uint32_t *indexes,
+                            int width)
 {
     uint32_t hashes[WRITE_BLOCK];
     for (size_t i = 0; i < count; i++)
@@ -84,11 +86,13 @@ SL_INLINE void encode_words(struct dictionary *d, const uint8_t *values, size_t 
                 if (!entry) {
                     index = known++;
                     table[slot] = (uint64_t)hash << 32 | (index + 1);
-                    memcpy(storage + (size_t)index * (size_t)width, values + i * (size_t)width, (size_t)width);
+                    memcpy(storage + (size_t)index * (size_t)width, values + i * (size_t)width,
+                           (size_t)width);
                     break;
                 }
                 index = (uint32_t)entry - 1;
-                if ((uint32_t)(entry >> 32) == hash && load_word(storage + (size_t)index * (size_t)width, width) == v)
+                if ((uint32_t)(entry >> 32) == hash &&
+                    load_word(storage + (size_t)index * (size_t)width, width) == v)
                     break;
             }
         }
@@ -116,7 +120,8 @@ SL_INLINE uint32_t hash_bytes(const uint8_t *p, size_t len)
     } else {
         a = b = 0;
     }
-    sl_u128 product = (sl_u128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) * (b ^ UINT64_C(0xe7037ed1a0b428db) ^ (uint64_t)len << 56);
+    sl_u128 product = (sl_u128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) *
+                      (b ^ UINT64_C(0xe7037ed1a0b428db) ^ (uint64_t)len << 56);
     uint64_t folded = (uint64_t)(product >> 64) ^ (uint64_t)product;
     return (uint32_t)(folded ^ folded >> 32);
 }
@@ -137,13 +142,15 @@ static void encode_wide(struct dictionary *d, const uint8_t *values, size_t coun
                 break;
             }
             indexes[i] = (uint32_t)entry - 1;
-            if ((uint32_t)(entry >> 32) == hash && memcmp(d->storage.data + indexes[i] * width, v, width) == 0)
+            if ((uint32_t)(entry >> 32) == hash &&
+                memcmp(d->storage.data + indexes[i] * width, v, width) == 0)
                 break;
         }
     }
 }
 
-sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, size_t count, uint32_t *indexes)
+sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, size_t count,
+                                  uint32_t *indexes)
 {
     if (!count)
         return SL_OK;
@@ -157,7 +164,8 @@ sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, s
     return SL_OK;
 }
 
-/* memcmp == 0 by overlapping words: most keys are 4 to 32 bytes, where a call costs more than the comparison. */
+/* memcmp == 0 by overlapping words: most keys are 4 to 32 bytes, where a call costs more than the comparison.
+ */
 SL_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, size_t len)
 {
     if (len >= 8) {
@@ -248,7 +256,8 @@ const uint8_t *dictionary_entry(const struct dictionary *d, uint32_t index, size
     return p + 4;
 }
 
-sl_status dictionary_append_plain(const struct dictionary *d, const uint32_t *indexes, size_t count, sl_buf *out)
+sl_status dictionary_append_plain(const struct dictionary *d, const uint32_t *indexes, size_t count,
+                                  sl_buf *out)
 {
     for (size_t i = 0; i < count; i++) {
         size_t len;

@@ -1,9 +1,9 @@
 /*
  * The RLE / bit-packing hybrid encoder (spec/parquet.md 3).
  *
- * Values are looked at in groups of eight, as bit-packing needs them. A group whose values are all equal starts a
- * repeated run; every other group joins the literal run in progress. Runs that start in the middle of a group lose at
- * most seven values to the literal run, which costs less than looking at every position.
+ * Values are looked at in groups of eight, as bit-packing needs them. A group whose values are all equal
+ * starts a repeated run; every other group joins the literal run in progress. Runs that start in the middle
+ * of a group lose at most seven values to the literal run, which costs less than looking at every position.
  */
 #include "parquet/write_int.h"
 
@@ -25,7 +25,8 @@ static uint8_t *put_repeated(uint8_t *p, uint32_t value, size_t count, int width
     return p;
 }
 
-/* Eight values, LSB first. Writes up to 16 bytes, of which `width` count; wider groups write exactly `width`. */
+/* Eight values, LSB first. Writes up to 16 bytes, of which `width` count; wider groups write exactly `width`.
+ */
 SL_INLINE uint8_t *put_group(uint8_t *p, const uint32_t *v, int width)
 {
     if (width <= 8) {
@@ -36,8 +37,10 @@ SL_INLINE uint8_t *put_group(uint8_t *p, const uint32_t *v, int width)
         return p + width;
     }
     if (width <= 16) {
-        uint64_t low = v[0] | (uint64_t)v[1] << width | (uint64_t)v[2] << (2 * width) | (uint64_t)v[3] << (3 * width);
-        uint64_t high = v[4] | (uint64_t)v[5] << width | (uint64_t)v[6] << (2 * width) | (uint64_t)v[7] << (3 * width);
+        uint64_t low =
+            v[0] | (uint64_t)v[1] << width | (uint64_t)v[2] << (2 * width) | (uint64_t)v[3] << (3 * width);
+        uint64_t high =
+            v[4] | (uint64_t)v[5] << width | (uint64_t)v[6] << (2 * width) | (uint64_t)v[7] << (3 * width);
         sl_u128 x = (sl_u128)low | (sl_u128)high << (4 * width);
         store_le64(p, (uint64_t)x);
         store_le64(p + 8, (uint64_t)(x >> 64));
@@ -114,7 +117,8 @@ sl_status rle_encode_levels(const uint8_t *levels, size_t count, int width, sl_b
     uint8_t *p = out->data + out->len;
     size_t literal = 0, i = 0;
     uint32_t wide[8];
-    /* As rle_encode, reading bytes: a literal run is flushed group by group behind a header known beforehand. */
+    /* As rle_encode, reading bytes: a literal run is flushed group by group behind a header known beforehand.
+     */
     while (literal < count) {
         size_t end = literal;
         for (i = literal; i + 8 <= count; i += 8) {

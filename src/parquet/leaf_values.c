@@ -1,6 +1,7 @@
 /*
- * A block of values on its way into the page: brought into Parquet's physical form, looked at for bounds, and appended as
- * PLAIN bytes or as dictionary indexes. Every loop here runs over a block with the decisions already made.
+ * A block of values on its way into the page: brought into Parquet's physical form, looked at for bounds, and
+ * appended as PLAIN bytes or as dictionary indexes. Every loop here runs over a block with the decisions
+ * already made.
  */
 #include "parquet/write_int.h"
 
@@ -51,7 +52,8 @@ static const uint8_t *widen(const struct value_view *view, enum write_kind kind,
     return out;
 }
 
-static sl_status gather_fixed(struct write_scratch *s, const struct value_view *view, size_t width, const uint8_t **out)
+static sl_status gather_fixed(struct write_scratch *s, const struct value_view *view, size_t width,
+                              const uint8_t **out)
 {
     const uint8_t *values = view->array->values;
     if (!view->slots) {
@@ -66,9 +68,10 @@ static sl_status gather_fixed(struct write_scratch *s, const struct value_view *
     return SL_OK;
 }
 
-/* Sixteen bytes little endian become `width` bytes big endian; bounds on the way, where the values are numbers. */
-static sl_status gather_decimals(struct leaf_writer *w, struct write_scratch *s, const struct value_view *view,
-                                 const uint8_t **out)
+/* Sixteen bytes little endian become `width` bytes big endian; bounds on the way, where the values are
+ * numbers. */
+static sl_status gather_decimals(struct leaf_writer *w, struct write_scratch *s,
+                                 const struct value_view *view, const uint8_t **out)
 {
     size_t width = (size_t)w->leaf->width;
     s->gathered.len = 0;

@@ -1,11 +1,13 @@
 /*
- * One leaf of a row group: blocks of rows become pages, closed pages are compressed at once and kept until the row group
- * is written, when all chunks go to the file one behind the other.
+ * One leaf of a row group: blocks of rows become pages, closed pages are compressed at once and kept until
+ * the row group is written, when all chunks go to the file one behind the other.
  *
- *     rows -> [definition, repetition | values or dictionary indexes] -> page body -> codec -> header + stored body
+ *     rows -> [definition, repetition | values or dictionary indexes] -> page body -> codec -> header +
+ * stored body
  *
- * Every chunk starts with a dictionary. It is given up when the first page shows that it does not pay (that page is then
- * encoded anew, as PLAIN) or when it has grown to WRITE_DICTIONARY_BYTES (pages written so far keep using it).
+ * Every chunk starts with a dictionary. It is given up when the first page shows that it does not pay (that
+ * page is then encoded anew, as PLAIN) or when it has grown to WRITE_DICTIONARY_BYTES (pages written so far
+ * keep using it).
  *
  * Pages start at row boundaries and end at page_rows rows or page_bytes bytes, whatever comes first.
  */
@@ -13,7 +15,8 @@
 
 #define DICTIONARY_WIDTH_MAX 256 /* wider fixed values rarely repeat and would make blocks large */
 
-void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf, const struct write_settings *settings)
+void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
+                      const struct write_settings *settings)
 {
     *w = (struct leaf_writer){.leaf = leaf, .settings = settings, .page_number = 1, .ratio = 1};
     w->dictionary.width = leaf->width;
@@ -35,8 +38,8 @@ static sl_status keep_blob(const sl_buf *header, const sl_buf *stored, struct pa
 }
 
 /* Compresses `body` and puts the header in front; sizes and checksum of `header` are filled in. */
-static sl_status store_page(struct leaf_writer *w, struct write_scratch *s, const sl_buf *body, struct parquet_page_header *header,
-                            struct page_blob *out)
+static sl_status store_page(struct leaf_writer *w, struct write_scratch *s, const sl_buf *body,
+                            struct parquet_page_header *header, struct page_blob *out)
 {
     if (body->len > INT32_MAX)
         return sl_input("column %s: a page of %zu bytes is beyond Parquet's 2 GiB", w->leaf->name, body->len);
@@ -47,7 +50,8 @@ static sl_status store_page(struct leaf_writer *w, struct write_scratch *s, cons
         stored = &s->stored;
     }
     if (stored->len > INT32_MAX)
-        return sl_input("column %s: a compressed page of %zu bytes is beyond Parquet's 2 GiB", w->leaf->name, stored->len);
+        return sl_input("column %s: a compressed page of %zu bytes is beyond Parquet's 2 GiB", w->leaf->name,
+                        stored->len);
     header->uncompressed_size = (int32_t)body->len;
     header->compressed_size = (int32_t)stored->len;
     header->has_crc = true;
@@ -131,14 +135,16 @@ static void reset_page(struct leaf_writer *w)
     bounds_clear(&w->page_bounds);
 }
 
-/* Bounds of strings in dictionary pages come from the entries in use; then the first page decides about the dictionary. */
+/* Bounds of strings in dictionary pages come from the entries in use; then the first page decides about the
+ * dictionary. */
 static sl_status settle_dictionary(struct leaf_writer *w, bool *dictionary)
 {
     *dictionary = w->dictionary_active && w->page_values > 0;
     if (!*dictionary)
         return SL_OK;
     if (w->leaf->kind == WRITE_BYTES)
-        SL_TRY(bounds_add_entries(&w->page_bounds, &w->dictionary, w->indexes, (size_t)w->page_values, w->page_number));
+        SL_TRY(bounds_add_entries(&w->page_bounds, &w->dictionary, w->indexes, (size_t)w->page_values,
+                                  w->page_number));
     if (!w->dictionary_decided) {
         w->dictionary_decided = true;
         if (!dictionary_pays(w)) {
@@ -221,7 +227,8 @@ static sl_status close_full_page(struct leaf_writer *w, struct write_scratch *s)
     return SL_OK;
 }
 
-/* Value bytes that may still join the page; with a dictionary a block's worth, since repeated values cost nothing. */
+/* Value bytes that may still join the page; with a dictionary a block's worth, since repeated values cost
+ * nothing. */
 static size_t page_budget(const struct leaf_writer *w)
 {
     if (w->dictionary_active)
@@ -243,13 +250,15 @@ static size_t row_bytes(const sl_array *column, int64_t row)
 }
 
 /* How many of the rows from `from` on fit the budget. */
-static int64_t rows_that_fit(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count, size_t budget)
+static int64_t rows_that_fit(const struct write_leaf *leaf, const sl_array *column, int64_t from,
+                             int64_t count, size_t budget)
 {
     if (leaf->kind != WRITE_BYTES) {
         size_t fit = leaf->width ? budget / (size_t)leaf->width : budget * 8;
         return fit < (size_t)count ? (int64_t)fit : count;
     }
-    if (!column->dictionary && (size_t)(column->offsets[from + count] - column->offsets[from]) + 4 * (size_t)count <= budget)
+    if (!column->dictionary &&
+        (size_t)(column->offsets[from + count] - column->offsets[from]) + 4 * (size_t)count <= budget)
         return count;
     size_t bytes = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -261,7 +270,8 @@ static int64_t rows_that_fit(const struct write_leaf *leaf, const sl_array *colu
 }
 
 /* Appends the validity of the rows to the page; *valid gets the number of values. */
-static sl_status put_validity(struct leaf_writer *w, const uint8_t *validity, int64_t from, int64_t count, int64_t *valid)
+static sl_status put_validity(struct leaf_writer *w, const uint8_t *validity, int64_t from, int64_t count,
+                              int64_t *valid)
 {
     int64_t end = w->page_levels + count;
     SL_TRY(sl_buf_reserve(&w->definition, bitmap_bytes(end) - w->definition.len + 1));
@@ -271,7 +281,8 @@ static sl_status put_validity(struct leaf_writer *w, const uint8_t *validity, in
     } else {
         static const uint8_t ones[WRITE_BLOCK / 8 + 1] = {
 #define EIGHT 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
-            EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
+            EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
+            EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
         };
         bits_append(bits, w->page_levels, ones, 0, count);
     }
@@ -286,8 +297,8 @@ static sl_status put_validity(struct leaf_writer *w, const uint8_t *validity, in
 }
 
 /* The rows of the block's values, or NULL when they are all the rows of a plain array. */
-static const int32_t *block_slots(const sl_array *column, const uint8_t *validity, int64_t from, int64_t count, int64_t valid,
-                                  int32_t *slots)
+static const int32_t *block_slots(const sl_array *column, const uint8_t *validity, int64_t from,
+                                  int64_t count, int64_t valid, int32_t *slots)
 {
     if (valid == count && !column->dictionary)
         return NULL;
@@ -306,7 +317,8 @@ static const int32_t *block_slots(const sl_array *column, const uint8_t *validit
     return slots;
 }
 
-static sl_status put_flat_block(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from, int64_t count)
+static sl_status put_flat_block(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                                int64_t from, int64_t count)
 {
     const uint8_t *validity = column->null_count ? column->validity : NULL;
     int64_t valid = count;
@@ -325,7 +337,8 @@ static sl_status put_flat_block(struct leaf_writer *w, struct write_scratch *s, 
     return close_full_page(w, s);
 }
 
-static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from, int64_t count)
+static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                          int64_t from, int64_t count)
 {
     if (from + count > INT32_MAX)
         return sl_input("more than 2^31 rows in one batch");
@@ -359,8 +372,8 @@ static size_t span_bytes(const struct write_leaf *leaf, const sl_array *column, 
     return (size_t)values * (size_t)(leaf->width ? leaf->width : 4);
 }
 
-static sl_status put_nested_block(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from,
-                                  int64_t count, int64_t file_row)
+static sl_status put_nested_block(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                                  int64_t from, int64_t count, int64_t file_row)
 {
     struct write_levels *levels = &s->levels;
     SL_TRY(levels_build(levels, w->leaf, column, from, count, file_row));
@@ -384,8 +397,8 @@ static sl_status put_nested_block(struct leaf_writer *w, struct write_scratch *s
     return close_full_page(w, s);
 }
 
-static sl_status put_nested(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from, int64_t count,
-                            int64_t file_row)
+static sl_status put_nested(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                            int64_t from, int64_t count, int64_t file_row)
 {
     while (count > 0) {
         int64_t n = w->settings->page_rows - w->page_rows;
@@ -408,8 +421,8 @@ static sl_status put_nested(struct leaf_writer *w, struct write_scratch *s, cons
     return SL_OK;
 }
 
-sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from, int64_t count,
-                           int64_t file_row)
+sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                           int64_t from, int64_t count, int64_t file_row)
 {
     if (w->leaf->flat)
         return sl_context(put_flat(w, s, column, from, count), "column %s", w->leaf->name);
@@ -423,16 +436,18 @@ uint64_t leaf_writer_estimate(const struct leaf_writer *w)
     uint64_t open = page_bytes(w) + w->definition.len / 8 + w->repetition.len / 8;
     if (w->dictionary_active || w->dictionary_pages)
         open += w->dictionary.storage.len;
-    double ratio = w->uncompressed_bytes ? (double)w->compressed_bytes / (double)w->uncompressed_bytes : w->ratio;
+    double ratio =
+        w->uncompressed_bytes ? (double)w->compressed_bytes / (double)w->uncompressed_bytes : w->ratio;
     return w->compressed_bytes + (uint64_t)((double)open * ratio);
 }
 
 size_t leaf_writer_memory(const struct leaf_writer *w)
 {
     return (size_t)w->compressed_bytes + w->definition.cap + w->repetition.cap + w->body.cap +
-           w->indexes_capacity * sizeof *w->indexes + w->blob_capacity * sizeof *w->blobs + dictionary_memory(&w->dictionary) +
-           w->pages.capacity * sizeof *w->pages.pages + w->pages.bounds.cap + w->bounds.min_bytes.cap +
-           w->bounds.max_bytes.cap + w->page_bounds.min_bytes.cap + w->page_bounds.max_bytes.cap;
+           w->indexes_capacity * sizeof *w->indexes + w->blob_capacity * sizeof *w->blobs +
+           dictionary_memory(&w->dictionary) + w->pages.capacity * sizeof *w->pages.pages +
+           w->pages.bounds.cap + w->bounds.min_bytes.cap + w->bounds.max_bytes.cap +
+           w->page_bounds.min_bytes.cap + w->page_bounds.max_bytes.cap;
 }
 
 static void free_blobs(struct leaf_writer *w)
@@ -452,7 +467,8 @@ void leaf_writer_next_chunk(struct leaf_writer *w)
     bounds_clear(&w->bounds);
     dictionary_clear(&w->dictionary);
     const struct write_leaf *leaf = w->leaf;
-    w->dictionary_active = w->settings->dictionary && leaf->kind != WRITE_BOOL && leaf->width <= DICTIONARY_WIDTH_MAX;
+    w->dictionary_active =
+        w->settings->dictionary && leaf->kind != WRITE_BOOL && leaf->width <= DICTIONARY_WIDTH_MAX;
     w->dictionary_decided = false;
     w->rows = w->levels = w->nulls = 0;
     if (w->uncompressed_bytes)

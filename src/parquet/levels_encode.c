@@ -1,14 +1,13 @@
 /*
  * Definition and repetition levels of nested columns (Dremel), made breadth first.
  *
- * The state is one entry per level that will be written: its definition and repetition so far and the row it stands for
- * in the current array, or -1 when the path already ended above (null, or empty list). Each step of the leaf's path
- * rewrites the whole state in one loop:
+ * The state is one entry per level that will be written: its definition and repetition so far and the row it
+ * stands for in the current array, or -1 when the path already ended above (null, or empty list). Each step
+ * of the leaf's path rewrites the whole state in one loop:
  *
  *     optional   valid: definition + 1          null: ends
- *     repeated   n elements: n entries, definition + 1; the first keeps its repetition, the others get the list's
- *                no element: ends
- *     member     the same rows of a child array
+ *     repeated   n elements: n entries, definition + 1; the first keeps its repetition, the others get the
+ * list's no element: ends member     the same rows of a child array
  *
  * Flat columns do not come here: their levels are the validity bitmap (leaf_writer.c).
  */
@@ -65,8 +64,8 @@ static int64_t row_of_entry(const struct level_buffer *b, size_t entry, int64_t 
     return row;
 }
 
-static sl_status step_required(const struct level_buffer *b, const uint8_t *validity, const struct write_leaf *leaf,
-                               const struct level_step *step, int64_t file_row)
+static sl_status step_required(const struct level_buffer *b, const uint8_t *validity,
+                               const struct write_leaf *leaf, const struct level_step *step, int64_t file_row)
 {
     if (!validity)
         return SL_OK;
@@ -75,15 +74,16 @@ static sl_status step_required(const struct level_buffer *b, const uint8_t *vali
             continue;
         int64_t row = row_of_entry(b, i, file_row);
         if (step->old_list_element)
-            return sl_hint(sl_input("column %s, row %" PRId64 ": two-level lists cannot hold a null element", leaf->name, row),
+            return sl_hint(sl_input("column %s, row %" PRId64 ": two-level lists cannot hold a null element",
+                                    leaf->name, row),
                            "write three-level lists");
         return sl_input("column %s, row %" PRId64 ": null in a required field", leaf->name, row);
     }
     return SL_OK;
 }
 
-static sl_status step_repeated(const struct level_buffer *from, struct level_buffer *to, const int32_t *offsets,
-                               uint8_t repetition)
+static sl_status step_repeated(const struct level_buffer *from, struct level_buffer *to,
+                               const int32_t *offsets, uint8_t repetition)
 {
     size_t count = 0;
     for (size_t i = 0; i < from->count; i++) {
@@ -126,8 +126,8 @@ static void compact_slots(struct write_levels *levels)
     levels->value_count = n;
 }
 
-sl_status levels_build(struct write_levels *levels, const struct write_leaf *leaf, const sl_array *column, int64_t from,
-                       int64_t count, int64_t file_row)
+sl_status levels_build(struct write_levels *levels, const struct write_leaf *leaf, const sl_array *column,
+                       int64_t from, int64_t count, int64_t file_row)
 {
     if (from + count > INT32_MAX)
         return sl_input("column %s: more than 2^31 rows in one batch", leaf->name);
@@ -165,8 +165,8 @@ sl_status levels_build(struct write_levels *levels, const struct write_leaf *lea
     return SL_OK;
 }
 
-void levels_span(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count, const sl_array **array,
-                 int64_t *first, int64_t *values)
+void levels_span(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count,
+                 const sl_array **array, int64_t *first, int64_t *values)
 {
     const sl_array *a = column;
     int64_t end = from + count;

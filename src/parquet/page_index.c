@@ -14,16 +14,16 @@ static sl_status pages_reserve(struct chunk_pages *p)
     return SL_OK;
 }
 
-static sl_status add_bound(struct chunk_pages *p, const struct write_leaf *leaf, const struct value_bounds *bounds, bool max,
-                           uint32_t *at, uint32_t *len)
+static sl_status add_bound(struct chunk_pages *p, const struct write_leaf *leaf,
+                           const struct value_bounds *bounds, bool max, uint32_t *at, uint32_t *len)
 {
     uint8_t space[16], cut[WRITE_INDEX_BOUND_BYTES];
     const uint8_t *data;
     size_t n, cut_len;
     bounds_plain(bounds, leaf, max, space, &data, &n);
     /* Fixed values keep their length: some readers insist on it. */
-    if (leaf->order == ORDER_BYTES &&
-        (max ? bound_cut_max(data, n, leaf->text, cut, &cut_len) : bound_cut_min(data, n, leaf->text, cut, &cut_len))) {
+    if (leaf->order == ORDER_BYTES && (max ? bound_cut_max(data, n, leaf->text, cut, &cut_len)
+                                           : bound_cut_min(data, n, leaf->text, cut, &cut_len))) {
         data = cut;
         n = cut_len;
     }
@@ -45,8 +45,8 @@ static void note_order(struct chunk_pages *p, const struct write_leaf *leaf, con
     p->descending = p->descending && min >= 0 && max >= 0;
 }
 
-sl_status chunk_pages_add(struct chunk_pages *p, const struct write_leaf *leaf, const struct page_facts *facts,
-                          const struct value_bounds *bounds)
+sl_status chunk_pages_add(struct chunk_pages *p, const struct write_leaf *leaf,
+                          const struct page_facts *facts, const struct value_bounds *bounds)
 {
     SL_TRY(pages_reserve(p));
     if (p->count == 0) {
@@ -101,10 +101,14 @@ sl_status column_index_write(const struct chunk_pages *p, sl_buf *out)
         index.null_pages[i] = page->all_null;
         index.null_counts[i] = page->null_count;
         bool stored = page->has_bounds && p->bounds.data;
-        index.min_values[i] = (struct parquet_bytes){stored ? p->bounds.data + page->min_at : nothing, page->min_len};
-        index.max_values[i] = (struct parquet_bytes){stored ? p->bounds.data + page->max_at : nothing, page->max_len};
+        index.min_values[i] =
+            (struct parquet_bytes){stored ? p->bounds.data + page->min_at : nothing, page->min_len};
+        index.max_values[i] =
+            (struct parquet_bytes){stored ? p->bounds.data + page->max_at : nothing, page->max_len};
     }
-    index.boundary_order = p->ascending ? PARQUET_ASCENDING : p->descending ? PARQUET_DESCENDING : PARQUET_UNORDERED;
+    index.boundary_order = p->ascending    ? PARQUET_ASCENDING
+                           : p->descending ? PARQUET_DESCENDING
+                                           : PARQUET_UNORDERED;
     status = parquet_column_index_encode(&index, out);
 done:
     sl_free(index.null_pages);

@@ -11,9 +11,9 @@
  *   page_index.c        column index and offset index of a chunk
  *   compress.c          codecs
  *
- * A leaf is written in blocks of at most WRITE_BLOCK rows so that a block's scratch arrays stay in the first caches.
- * All leaves of a slice are independent tasks; what a task needs beside its leaf (buffers, codec contexts) is a
- * write_scratch, of which there are as many as threads, not as many as leaves.
+ * A leaf is written in blocks of at most WRITE_BLOCK rows so that a block's scratch arrays stay in the first
+ * caches. All leaves of a slice are independent tasks; what a task needs beside its leaf (buffers, codec
+ * contexts) is a write_scratch, of which there are as many as threads, not as many as leaves.
  */
 #ifndef SL_PARQUET_WRITE_INT_H
 #define SL_PARQUET_WRITE_INT_H
@@ -22,23 +22,24 @@
 
 #define WRITE_BLOCK             1024
 #define WRITE_DICTIONARY_BYTES  ((size_t)1 << 20) /* a dictionary page beyond this is not worth its memory */
-#define WRITE_INDEX_BOUND_BYTES 64                /* bounds in the column index are cut to this (spec/parquet.md 6) */
-#define WRITE_STATISTICS_BYTES  4096              /* parquet-java drops chunk bounds of this combined length (5) */
+#define WRITE_INDEX_BOUND_BYTES 64   /* bounds in the column index are cut to this (spec/parquet.md 6) */
+#define WRITE_STATISTICS_BYTES  4096 /* parquet-java drops chunk bounds of this combined length (5) */
 
-/* ---- schema ------------------------------------------------------------------------------------------------- */
+/* ---- schema
+ * ------------------------------------------------------------------------------------------------- */
 
 /* How array values become physical values. */
 enum write_kind {
     WRITE_BOOL,
-    WRITE_WORD32,     /* 4 bytes as they are */
-    WRITE_WORD64,     /* 8 bytes as they are */
-    WRITE_FROM_INT8,  /* widened to INT32 */
+    WRITE_WORD32,    /* 4 bytes as they are */
+    WRITE_WORD64,    /* 8 bytes as they are */
+    WRITE_FROM_INT8, /* widened to INT32 */
     WRITE_FROM_INT16,
     WRITE_FROM_UINT8,
     WRITE_FROM_UINT16,
-    WRITE_DECIMAL,    /* 16 bytes little endian -> `width` bytes big endian */
-    WRITE_FIXED,      /* `width` bytes as they are: fixed and float16 */
-    WRITE_BYTES,      /* strings and binaries */
+    WRITE_DECIMAL, /* 16 bytes little endian -> `width` bytes big endian */
+    WRITE_FIXED,   /* `width` bytes as they are: fixed and float16 */
+    WRITE_BYTES,   /* strings and binaries */
 };
 
 /* The order of a leaf's values (spec/parquet.md 5). */
@@ -76,7 +77,7 @@ struct write_leaf {
     size_t path_count;
     char *name; /* the path, dotted, for messages */
     enum parquet_physical physical;
-    int32_t width;    /* bytes of a physical value; WRITE_BYTES and WRITE_BOOL: 0 */
+    int32_t width; /* bytes of a physical value; WRITE_BYTES and WRITE_BOOL: 0 */
     enum write_kind kind;
     enum write_order order;
     bool text; /* bounds are cut between characters */
@@ -87,15 +88,18 @@ struct write_leaf {
 };
 
 struct write_schema {
-    struct parquet_schema_element *elements; /* depth first, the root included; names are borrowed or static */
+    struct parquet_schema_element
+        *elements; /* depth first, the root included; names are borrowed or static */
     size_t element_count;
     struct write_leaf *leaves;
     size_t leaf_count;
 };
-SL_MUST_USE sl_status write_schema_build(const sl_type *schema, const char *root_name, bool old_lists, struct write_schema *out);
+SL_MUST_USE sl_status write_schema_build(const sl_type *schema, const char *root_name, bool old_lists,
+                                         struct write_schema *out);
 void write_schema_free(struct write_schema *schema);
 
-/* ---- codecs ------------------------------------------------------------------------------------------------- */
+/* ---- codecs
+ * ------------------------------------------------------------------------------------------------- */
 
 struct compressor {
     enum sl_parquet_codec codec;
@@ -108,13 +112,15 @@ SL_MUST_USE sl_status compressor_append(struct compressor *c, const void *data, 
 SL_MUST_USE sl_status compressor_check_level(enum sl_parquet_codec codec, int level);
 void compressor_free(struct compressor *c);
 
-/* ---- encodings ---------------------------------------------------------------------------------------------- */
+/* ---- encodings
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The RLE / bit-packing hybrid of spec/parquet.md 3; the caller writes length or width in front. */
 SL_MUST_USE sl_status rle_encode(const uint32_t *values, size_t count, int width, sl_buf *out);
 SL_MUST_USE sl_status rle_encode_levels(const uint8_t *levels, size_t count, int width, sl_buf *out);
 SL_MUST_USE sl_status rle_encode_bits(const uint8_t *bits, size_t count, sl_buf *out); /* width 1 */
-/* Copies `count` bits behind the `at` bits of `to`, which has room; bits of the last byte behind them become 0. */
+/* Copies `count` bits behind the `at` bits of `to`, which has room; bits of the last byte behind them become
+ * 0. */
 void bits_append(uint8_t *to, int64_t at, const uint8_t *from, int64_t from_bit, int64_t count);
 
 /* Values of an array in rows first, first + 1 ... (slots NULL) or in rows slots[0], slots[1], ... */
@@ -139,16 +145,20 @@ struct dictionary {
     int32_t width; /* 0: BYTE_ARRAY */
 };
 /* Looks the values up, adds the new ones, writes their indexes. `count` is at most WRITE_BLOCK. */
-SL_MUST_USE sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, size_t count, uint32_t *indexes);
-SL_MUST_USE sl_status dictionary_encode_bytes(struct dictionary *d, const struct value_view *view, uint32_t *indexes);
+SL_MUST_USE sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, size_t count,
+                                              uint32_t *indexes);
+SL_MUST_USE sl_status dictionary_encode_bytes(struct dictionary *d, const struct value_view *view,
+                                              uint32_t *indexes);
 /* The values of `indexes` in PLAIN form. */
-SL_MUST_USE sl_status dictionary_append_plain(const struct dictionary *d, const uint32_t *indexes, size_t count, sl_buf *out);
+SL_MUST_USE sl_status dictionary_append_plain(const struct dictionary *d, const uint32_t *indexes,
+                                              size_t count, sl_buf *out);
 const uint8_t *dictionary_entry(const struct dictionary *d, uint32_t index, size_t *len);
 size_t dictionary_memory(const struct dictionary *d);
 void dictionary_clear(struct dictionary *d); /* keeps memory for the next chunk */
 void dictionary_free(struct dictionary *d);
 
-/* ---- bounds ------------------------------------------------------------------------------------------------- */
+/* ---- bounds
+ * ------------------------------------------------------------------------------------------------- */
 
 union bound_number {
     int64_t i;
@@ -156,29 +166,40 @@ union bound_number {
     double d;
     sl_i128 decimal;
 };
-/* Smallest and largest value seen; `present` false: none (or only NaN). Numbers by ORDER, bytes in the two buffers. */
+/* Smallest and largest value seen; `present` false: none (or only NaN). Numbers by ORDER, bytes in the two
+ * buffers. */
 struct value_bounds {
     bool present;
     union bound_number min, max;
     sl_buf min_bytes, max_bytes;
 };
 void bounds_add_numbers(struct value_bounds *b, enum write_order order, const uint8_t *values, size_t count);
-void bounds_add_number(struct value_bounds *b, enum write_order order, union bound_number min, union bound_number max);
-SL_MUST_USE sl_status bounds_add_views(struct value_bounds *b, const struct value_view *view); /* ORDER_BYTES */
-SL_MUST_USE sl_status bounds_add_fixed(struct value_bounds *b, const uint8_t *values, int32_t width, size_t count);
+void bounds_add_number(struct value_bounds *b, enum write_order order, union bound_number min,
+                       union bound_number max);
+SL_MUST_USE sl_status bounds_add_views(struct value_bounds *b,
+                                       const struct value_view *view); /* ORDER_BYTES */
+SL_MUST_USE sl_status bounds_add_fixed(struct value_bounds *b, const uint8_t *values, int32_t width,
+                                       size_t count);
 /* The entries of `indexes`, each looked at once a page (`page` counts from 1). */
-SL_MUST_USE sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d, const uint32_t *indexes, size_t count, uint32_t page);
-SL_MUST_USE sl_status bounds_merge(struct value_bounds *into, enum write_order order, const struct value_bounds *from);
-/* Bound in its PLAIN form without length. Numbers need 16 bytes of `space`; bytes are borrowed from the bounds. */
-void bounds_plain(const struct value_bounds *b, const struct write_leaf *leaf, bool max, uint8_t *space, const uint8_t **data, size_t *len);
-int bounds_compare_plain(const struct write_leaf *leaf, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len);
-/* Cuts a bound of ORDER_BYTES to WRITE_INDEX_BOUND_BYTES. `out` needs that many bytes; false: it stays whole. */
+SL_MUST_USE sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d,
+                                         const uint32_t *indexes, size_t count, uint32_t page);
+SL_MUST_USE sl_status bounds_merge(struct value_bounds *into, enum write_order order,
+                                   const struct value_bounds *from);
+/* Bound in its PLAIN form without length. Numbers need 16 bytes of `space`; bytes are borrowed from the
+ * bounds. */
+void bounds_plain(const struct value_bounds *b, const struct write_leaf *leaf, bool max, uint8_t *space,
+                  const uint8_t **data, size_t *len);
+int bounds_compare_plain(const struct write_leaf *leaf, const uint8_t *a, size_t a_len, const uint8_t *b,
+                         size_t b_len);
+/* Cuts a bound of ORDER_BYTES to WRITE_INDEX_BOUND_BYTES. `out` needs that many bytes; false: it stays whole.
+ */
 bool bound_cut_min(const uint8_t *data, size_t len, bool text, uint8_t *out, size_t *out_len);
 bool bound_cut_max(const uint8_t *data, size_t len, bool text, uint8_t *out, size_t *out_len);
 void bounds_clear(struct value_bounds *b);
 void bounds_free(struct value_bounds *b);
 
-/* ---- levels ------------------------------------------------------------------------------------------------- */
+/* ---- levels
+ * ------------------------------------------------------------------------------------------------- */
 
 struct level_buffer {
     size_t count, capacity;
@@ -191,12 +212,15 @@ struct write_levels {
     size_t value_count;    /* afterwards now.slots is compact: the rows of the values */
 };
 /* Levels of rows [from, from + count) of the leaf's top-level array. */
-SL_MUST_USE sl_status levels_build(struct write_levels *levels, const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count, int64_t file_row);
+SL_MUST_USE sl_status levels_build(struct write_levels *levels, const struct write_leaf *leaf,
+                                   const sl_array *column, int64_t from, int64_t count, int64_t file_row);
 /* Leaf rows that top-level rows [from, from + count) span: an upper bound of their values. */
-void levels_span(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count, const sl_array **array, int64_t *first, int64_t *values);
+void levels_span(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count,
+                 const sl_array **array, int64_t *first, int64_t *values);
 void levels_free(struct write_levels *levels);
 
-/* ---- page index --------------------------------------------------------------------------------------------- */
+/* ---- page index
+ * --------------------------------------------------------------------------------------------- */
 
 struct page_facts {
     int64_t first_row; /* in the row group */
@@ -213,13 +237,16 @@ struct chunk_pages {
     bool unknown_bounds; /* a page with values but without bounds (all NaN): no column index */
     size_t last_bounded; /* page before the one being added; SIZE_MAX: none */
 };
-SL_MUST_USE sl_status chunk_pages_add(struct chunk_pages *pages, const struct write_leaf *leaf, const struct page_facts *facts, const struct value_bounds *bounds);
+SL_MUST_USE sl_status chunk_pages_add(struct chunk_pages *pages, const struct write_leaf *leaf,
+                                      const struct page_facts *facts, const struct value_bounds *bounds);
 void chunk_pages_clear(struct chunk_pages *pages);
 void chunk_pages_free(struct chunk_pages *pages);
 SL_MUST_USE sl_status column_index_write(const struct chunk_pages *pages, sl_buf *out);
-SL_MUST_USE sl_status offset_index_write(const struct chunk_pages *pages, uint64_t first_page_offset, sl_buf *out);
+SL_MUST_USE sl_status offset_index_write(const struct chunk_pages *pages, uint64_t first_page_offset,
+                                         sl_buf *out);
 
-/* ---- leaf writer -------------------------------------------------------------------------------------------- */
+/* ---- leaf writer
+ * -------------------------------------------------------------------------------------------- */
 
 /* What a task needs for a while. */
 struct write_scratch {
@@ -272,12 +299,16 @@ struct leaf_writer {
     int64_t rows, levels, nulls;
     uint64_t uncompressed_bytes, compressed_bytes; /* of closed pages, with headers */
     int32_t plain_pages, dictionary_pages;
-    double ratio; /* stored to raw size in the last chunk: what to expect before a page of this one is closed */
+    double
+        ratio; /* stored to raw size in the last chunk: what to expect before a page of this one is closed */
 };
-void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf, const struct write_settings *settings);
+void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
+                      const struct write_settings *settings);
 /* Rows [from, from + count) of the top-level column. file_row: number of the first of them, for messages. */
-SL_MUST_USE sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const sl_array *column, int64_t from, int64_t count, int64_t file_row);
-SL_MUST_USE sl_status leaf_writer_close_chunk(struct leaf_writer *w, struct write_scratch *s); /* last page and dictionary page */
+SL_MUST_USE sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
+                                       int64_t from, int64_t count, int64_t file_row);
+SL_MUST_USE sl_status leaf_writer_close_chunk(struct leaf_writer *w,
+                                              struct write_scratch *s); /* last page and dictionary page */
 SL_MUST_USE sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s);
 uint64_t leaf_writer_estimate(const struct leaf_writer *w); /* stored bytes of the chunk so far */
 size_t leaf_writer_memory(const struct leaf_writer *w);
@@ -285,6 +316,7 @@ void leaf_writer_next_chunk(struct leaf_writer *w); /* everything was written: s
 void leaf_writer_free(struct leaf_writer *w);
 
 /* Encodes the block's values into the page in progress; view->count is at most WRITE_BLOCK (nested: any). */
-SL_MUST_USE sl_status leaf_writer_values(struct leaf_writer *w, struct write_scratch *s, const struct value_view *view);
+SL_MUST_USE sl_status leaf_writer_values(struct leaf_writer *w, struct write_scratch *s,
+                                         const struct value_view *view);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Bounds of pages and chunks (spec/parquet.md 5).
  *
- * Numbers are kept as numbers of the widest kind, bytes as copies. NaN never takes part, and a bound that is a zero is
- * written as -0.0 (minimum) or +0.0 (maximum), since readers cannot know which zero a page holds.
+ * Numbers are kept as numbers of the widest kind, bytes as copies. NaN never takes part, and a bound that is
+ * a zero is written as -0.0 (minimum) or +0.0 (maximum), since readers cannot know which zero a page holds.
  */
 #include "parquet/write_int.h"
 
@@ -40,16 +40,16 @@ static uint16_t half_bits(double value)
 }
 
 /* NaN fails both comparisons and so leaves no trace; without any number the range stays empty. */
-#define SCAN(number_type, load, low, high, member)                                                                     \
-    do {                                                                                                               \
-        number_type smallest = (low), largest = (high);                                                                \
-        for (size_t i = 0; i < count; i++) {                                                                           \
-            number_type v = (load);                                                                                    \
-            smallest = v < smallest ? v : smallest;                                                                    \
-            largest = v > largest ? v : largest;                                                                       \
-        }                                                                                                              \
-        min.member = smallest;                                                                                         \
-        max.member = largest;                                                                                          \
+#define SCAN(number_type, load, low, high, member)                                                           \
+    do {                                                                                                     \
+        number_type smallest = (low), largest = (high);                                                      \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            number_type v = (load);                                                                          \
+            smallest = v < smallest ? v : smallest;                                                          \
+            largest = v > largest ? v : largest;                                                             \
+        }                                                                                                    \
+        min.member = smallest;                                                                               \
+        max.member = largest;                                                                                \
     } while (0)
 
 SL_INLINE float load_float(const uint8_t *p)
@@ -83,7 +83,8 @@ static bool number_less(enum write_order order, union bound_number a, union boun
     }
 }
 
-void bounds_add_number(struct value_bounds *b, enum write_order order, union bound_number min, union bound_number max)
+void bounds_add_number(struct value_bounds *b, enum write_order order, union bound_number min,
+                       union bound_number max)
 {
     if (!b->present || number_less(order, min, b->min))
         b->min = min;
@@ -210,7 +211,8 @@ sl_status bounds_add_fixed(struct value_bounds *b, const uint8_t *values, int32_
     return add_range(b, &r);
 }
 
-sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d, const uint32_t *indexes, size_t count, uint32_t page)
+sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d, const uint32_t *indexes,
+                             size_t count, uint32_t page)
 {
     if (!count)
         return SL_OK;
@@ -240,7 +242,8 @@ sl_status bounds_merge(struct value_bounds *into, enum write_order order, const 
         bounds_add_number(into, order, from->min, from->max);
         return SL_OK;
     }
-    struct byte_range r = {from->min_bytes.data, from->max_bytes.data, from->min_bytes.len, from->max_bytes.len};
+    struct byte_range r = {from->min_bytes.data, from->max_bytes.data, from->min_bytes.len,
+                           from->max_bytes.len};
     return add_range(into, &r);
 }
 
@@ -251,8 +254,8 @@ static double bound_zero(double v, bool max)
     return v;
 }
 
-void bounds_plain(const struct value_bounds *b, const struct write_leaf *leaf, bool max, uint8_t *space, const uint8_t **data,
-                  size_t *len)
+void bounds_plain(const struct value_bounds *b, const struct write_leaf *leaf, bool max, uint8_t *space,
+                  const uint8_t **data, size_t *len)
 {
     const union bound_number *n = max ? &b->max : &b->min;
     *data = space;
@@ -297,7 +300,8 @@ void bounds_plain(const struct value_bounds *b, const struct write_leaf *leaf, b
     }
 }
 
-int bounds_compare_plain(const struct write_leaf *leaf, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
+int bounds_compare_plain(const struct write_leaf *leaf, const uint8_t *a, size_t a_len, const uint8_t *b,
+                         size_t b_len)
 {
     switch (leaf->order) {
     case ORDER_INT32: {
@@ -355,7 +359,8 @@ bool bound_cut_min(const uint8_t *data, size_t len, bool text, uint8_t *out, siz
     return true;
 }
 
-/* Writes the code point behind the one at out[at .. end); false when there is none or it would need more bytes. */
+/* Writes the code point behind the one at out[at .. end); false when there is none or it would need more
+ * bytes. */
 static bool text_increment(uint8_t *out, size_t at, size_t *end)
 {
     size_t pos = 0;

@@ -1,20 +1,21 @@
 /*
- * The file: PAR1, row groups, column indexes, offset indexes, footer, footer length, PAR1 (spec/parquet.md 1, 11).
+ * The file: PAR1, row groups, column indexes, offset indexes, footer, footer length, PAR1 (spec/parquet.md 1,
+ * 11).
  *
- * Rows arrive in batches and are encoded in slices: with a pool, small batches wait until a slice is worth waking the
- * threads for; each leaf is then one task over the whole slice. A row group is written once its estimated size is
- * reached; until then its pages wait in memory, compressed.
+ * Rows arrive in batches and are encoded in slices: with a pool, small batches wait until a slice is worth
+ * waking the threads for; each leaf is then one task over the whole slice. A row group is written once its
+ * estimated size is reached; until then its pages wait in memory, compressed.
  */
 #include "parquet/write_int.h"
 
 #include <pthread.h>
 
-#define MIB                      ((size_t)1 << 20)
-#define PAGE_BYTES_DEFAULT       MIB
-#define PAGE_ROWS_DEFAULT        20000
-#define ROW_GROUP_BYTES_DEFAULT  (120 * MIB)
-#define SLICE_ROWS               20000    /* rows between two looks at the row group's size */
-#define SLICE_BYTES              (8 * MIB)
+#define MIB                     ((size_t)1 << 20)
+#define PAGE_BYTES_DEFAULT      MIB
+#define PAGE_ROWS_DEFAULT       20000
+#define ROW_GROUP_BYTES_DEFAULT (120 * MIB)
+#define SLICE_ROWS              20000 /* rows between two looks at the row group's size */
+#define SLICE_BYTES             (8 * MIB)
 
 #ifndef SL_BUILD
 #define SL_BUILD "release"
@@ -116,8 +117,8 @@ static sl_status take_options(sl_parquet_writer *w, const struct sl_parquet_writ
     return w->created_by && w->root_name ? SL_OK : sl_nomem();
 }
 
-sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema, const struct sl_parquet_write_options *options,
-                                sl_parquet_writer **out)
+sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema,
+                                const struct sl_parquet_write_options *options, sl_parquet_writer **out)
 {
     static const struct sl_parquet_write_options defaults;
     sl_parquet_writer *w;
@@ -206,9 +207,11 @@ static sl_status arena_bytes(sl_arena *arena, const uint8_t *data, size_t len, s
     return SL_OK;
 }
 
-static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *leaf, struct parquet_statistics *out)
+static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *leaf,
+                                  struct parquet_statistics *out)
 {
-    *out = (struct parquet_statistics){.has_null_count = true, .null_count = leaf->nulls, .max_exact = -1, .min_exact = -1};
+    *out = (struct parquet_statistics){
+        .has_null_count = true, .null_count = leaf->nulls, .max_exact = -1, .min_exact = -1};
     if (!leaf->bounds.present)
         return SL_OK;
     uint8_t min_space[16], max_space[16];
@@ -220,9 +223,11 @@ static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *lea
         return SL_OK;
     SL_TRY(arena_bytes(arena, min, min_len, &out->min_value));
     SL_TRY(arena_bytes(arena, max, max_len, &out->max_value));
-    /* The old fields are in signed order; with one value in the chunk every order agrees (spec/parquet.md 5). */
+    /* The old fields are in signed order; with one value in the chunk every order agrees (spec/parquet.md 5).
+     */
     enum write_order order = leaf->leaf->order;
-    bool is_signed = order == ORDER_BOOL || order == ORDER_INT32 || order == ORDER_INT64 || order == ORDER_FLOAT || order == ORDER_DOUBLE;
+    bool is_signed = order == ORDER_BOOL || order == ORDER_INT32 || order == ORDER_INT64 ||
+                     order == ORDER_FLOAT || order == ORDER_DOUBLE;
     if (is_signed || bytes_compare(min, min_len, max, max_len) == 0) {
         out->min = out->min_value;
         out->max = out->max_value;
@@ -230,7 +235,8 @@ static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *lea
     return SL_OK;
 }
 
-static sl_status chunk_encodings(sl_arena *arena, const struct leaf_writer *leaf, struct parquet_column_meta *meta)
+static sl_status chunk_encodings(sl_arena *arena, const struct leaf_writer *leaf,
+                                 struct parquet_column_meta *meta)
 {
     int32_t *encodings = sl_arena_alloc(arena, 3 * sizeof *encodings);
     struct parquet_encoding_stats *stats = sl_arena_alloc(arena, 3 * sizeof *stats);
@@ -240,7 +246,8 @@ static sl_status chunk_encodings(sl_arena *arena, const struct leaf_writer *leaf
     if (leaf->dictionary_pages) {
         encodings[n++] = PARQUET_PLAIN_DICTIONARY;
         stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DICTIONARY, PARQUET_PLAIN_DICTIONARY, 1};
-        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DATA, PARQUET_PLAIN_DICTIONARY, leaf->dictionary_pages};
+        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DATA, PARQUET_PLAIN_DICTIONARY,
+                                                     leaf->dictionary_pages};
     }
     if (leaf->plain_pages) {
         encodings[n++] = PARQUET_PLAIN;
@@ -257,14 +264,16 @@ static sl_status chunk_encodings(sl_arena *arena, const struct leaf_writer *leaf
 static int32_t file_codec(enum sl_parquet_codec codec)
 {
     static const int32_t codes[] = {
-        [SL_CODEC_NONE] = PARQUET_CODEC_NONE, [SL_CODEC_SNAPPY] = PARQUET_CODEC_SNAPPY,   [SL_CODEC_GZIP] = PARQUET_CODEC_GZIP,
-        [SL_CODEC_ZSTD] = PARQUET_CODEC_ZSTD, [SL_CODEC_LZ4_RAW] = PARQUET_CODEC_LZ4_RAW,
+        [SL_CODEC_NONE] = PARQUET_CODEC_NONE,       [SL_CODEC_SNAPPY] = PARQUET_CODEC_SNAPPY,
+        [SL_CODEC_GZIP] = PARQUET_CODEC_GZIP,       [SL_CODEC_ZSTD] = PARQUET_CODEC_ZSTD,
+        [SL_CODEC_LZ4_RAW] = PARQUET_CODEC_LZ4_RAW,
     };
     return codes[codec];
 }
 
 /* Index offsets count from the start of their buffer until the file is finished. */
-static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer *leaf, struct parquet_column_chunk *chunk)
+static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer *leaf,
+                                  struct parquet_column_chunk *chunk)
 {
     chunk->column_index_offset = chunk->offset_index_offset = -1;
     if (!w->settings.page_index)
@@ -286,7 +295,8 @@ static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer
     return SL_OK;
 }
 
-static sl_status write_chunk(sl_parquet_writer *w, const struct leaf_writer *leaf, struct parquet_column_chunk *chunk)
+static sl_status write_chunk(sl_parquet_writer *w, const struct leaf_writer *leaf,
+                             struct parquet_column_chunk *chunk)
 {
     struct parquet_column_meta *meta = &chunk->meta;
     meta->index_page_offset = meta->dictionary_page_offset = meta->bloom_filter_offset = -1;
@@ -299,7 +309,8 @@ static sl_status write_chunk(sl_parquet_writer *w, const struct leaf_writer *lea
     for (size_t i = 0; i < leaf->blob_count; i++)
         SL_TRY(sl_output_write(w->output, leaf->blobs[i].data, leaf->blobs[i].len));
     chunk->has_meta = true;
-    chunk->file_offset = meta->dictionary_page_offset >= 0 ? meta->dictionary_page_offset : meta->data_page_offset;
+    chunk->file_offset =
+        meta->dictionary_page_offset >= 0 ? meta->dictionary_page_offset : meta->data_page_offset;
     meta->type = leaf->leaf->physical;
     meta->path = (const char *const *)leaf->leaf->path;
     meta->path_count = leaf->leaf->path_count;
@@ -419,7 +430,8 @@ static sl_status add_waiting(sl_parquet_writer *w, sl_batch *batch, int64_t from
     return SL_OK;
 }
 
-/* A slice is encoded at once without threads to wake; otherwise when it is large enough, or its row group is full. */
+/* A slice is encoded at once without threads to wake; otherwise when it is large enough, or its row group is
+ * full. */
 static bool slice_is_due(const sl_parquet_writer *w)
 {
     return sl_pool_threads(w->pool) < 2 || w->waiting_rows >= SLICE_ROWS || w->waiting_bytes >= SLICE_BYTES ||
@@ -455,7 +467,8 @@ static sl_status check_required(const sl_parquet_writer *w, const sl_batch *batc
         int64_t row = 0;
         while (row < column->length && sl_is_valid(column, row))
             row++;
-        return sl_input("column %s, row %" PRId64 ": null in a required field", w->schema->fields[i].name, w->rows + row);
+        return sl_input("column %s, row %" PRId64 ": null in a required field", w->schema->fields[i].name,
+                        w->rows + row);
     }
     return SL_OK;
 }
@@ -512,7 +525,9 @@ uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w)
     /* What waits unencoded compresses like what came before it. */
     if (w->waiting_rows > 0) {
         int64_t known_rows = w->done_rows + w->group_rows;
-        bytes += known_rows ? (uint64_t)((double)(written + open) / (double)known_rows * (double)w->waiting_rows) : w->waiting_bytes;
+        bytes += known_rows
+                     ? (uint64_t)((double)(written + open) / (double)known_rows * (double)w->waiting_rows)
+                     : w->waiting_bytes;
     }
     for (size_t i = 0; i < w->key_value_count; i++)
         bytes += strlen(w->key_values[i].key) + strlen(w->key_values[i].value);
@@ -521,7 +536,8 @@ uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w)
 
 size_t sl_parquet_writer_memory(const sl_parquet_writer *w)
 {
-    size_t bytes = w->waiting_bytes + w->column_indexes.cap + w->offset_indexes.cap + sl_arena_bytes(w->arena) +
+    size_t bytes = w->waiting_bytes + w->column_indexes.cap + w->offset_indexes.cap +
+                   sl_arena_bytes(w->arena) +
                    w->scratch_count * (sizeof(struct write_scratch) + w->settings.page_bytes * 2);
     for (size_t i = 0; i < w->layout.leaf_count; i++)
         bytes += leaf_writer_memory(&w->leaves[i]);
@@ -557,7 +573,8 @@ static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
         return sl_nomem();
     memset(orders, PARQUET_ORDER_TYPE, w->layout.leaf_count);
     for (size_t i = 0; i < w->key_value_count; i++)
-        key_values[i] = (struct parquet_key_value){w->key_values[i].key, w->key_values[i].value, strlen(w->key_values[i].value)};
+        key_values[i] = (struct parquet_key_value){w->key_values[i].key, w->key_values[i].value,
+                                                   strlen(w->key_values[i].value)};
     struct parquet_file_metadata meta = {
         .version = 1,
         .schema = w->layout.elements,
@@ -600,7 +617,8 @@ sl_status sl_parquet_writer_finish(sl_parquet_writer *w, struct sl_parquet_writt
 {
     sl_status status = finish_file(w);
     if (!status && out)
-        *out = (struct sl_parquet_written){.rows = w->done_rows, .bytes = sl_output_offset(w->output) - w->start};
+        *out = (struct sl_parquet_written){.rows = w->done_rows,
+                                           .bytes = sl_output_offset(w->output) - w->start};
     sl_parquet_writer_free(w);
     return status;
 }

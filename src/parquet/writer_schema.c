@@ -1,6 +1,6 @@
 /*
- * From a table's types to a Parquet schema (spec/parquet.md 1.1, 8, 9): schema elements with logical and converted
- * types, and for each leaf the steps that lead from its top-level array down to its values.
+ * From a table's types to a Parquet schema (spec/parquet.md 1.1, 8, 9): schema elements with logical and
+ * converted types, and for each leaf the steps that lead from its top-level array down to its values.
  *
  *     list, three levels            list, two levels (old)       map
  *     optional group f (LIST)       optional group f (LIST)      optional group f (MAP)
@@ -90,7 +90,8 @@ static void set_time(struct parquet_schema_element *e, enum parquet_logical_kind
         {PARQUET_CONVERTED_TIMESTAMP_MILLIS, PARQUET_CONVERTED_TIMESTAMP_MICROS, PARQUET_CONVERTED_NONE},
     };
     static const enum parquet_unit units[3] = {PARQUET_MILLIS, PARQUET_MICROS, PARQUET_NANOS};
-    /* Local timestamps carry the converted type as well, as parquet-java writes them (spec/parquet.md 1.1). */
+    /* Local timestamps carry the converted type as well, as parquet-java writes them (spec/parquet.md 1.1).
+     */
     set_converted(e, kind, converted[kind == PARQUET_LOGICAL_TIMESTAMP][type->unit]);
     e->logical.unit = units[type->unit];
     e->logical.utc = type->utc;
@@ -117,8 +118,8 @@ static void set_annotation(struct parquet_schema_element *e, struct write_leaf *
     }
 }
 
-static void set_physical(struct write_leaf *leaf, enum parquet_physical physical, int32_t width, enum write_kind kind,
-                         enum write_order order)
+static void set_physical(struct write_leaf *leaf, enum parquet_physical physical, int32_t width,
+                         enum write_kind kind, enum write_order order)
 {
     leaf->physical = physical;
     leaf->width = width;
@@ -126,8 +127,8 @@ static void set_physical(struct write_leaf *leaf, enum parquet_physical physical
     leaf->order = order;
 }
 
-/* Fills physical type, order and annotations. Field widths come from the type's constructor, but are checked here once
- * more, as everything below relies on them. */
+/* Fills physical type, order and annotations. Field widths come from the type's constructor, but are checked
+ * here once more, as everything below relies on them. */
 static sl_status describe_leaf(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
                                struct parquet_schema_element *e)
 {
@@ -263,7 +264,8 @@ static sl_status add_leaf(struct schema_walk *w, const sl_type *type, size_t ele
 
 /* ---- groups ---- */
 
-static sl_status walk_field(struct schema_walk *w, const sl_field *field, const char *name, enum parquet_repetition repetition);
+static sl_status walk_field(struct schema_walk *w, const sl_field *field, const char *name,
+                            enum parquet_repetition repetition);
 
 static void enter_repeated(struct schema_walk *w)
 {
@@ -309,7 +311,8 @@ static sl_status walk_map(struct schema_walk *w, const sl_type *type, size_t gro
         w->step_count = steps;
         push_step(w, (struct level_step){.kind = STEP_MEMBER, .member = i});
         bool optional = i == 1 && pair->fields[i].nullable;
-        SL_TRY(walk_field(w, &pair->fields[i], i ? "value" : "key", optional ? PARQUET_OPTIONAL : PARQUET_REQUIRED));
+        SL_TRY(walk_field(w, &pair->fields[i], i ? "value" : "key",
+                          optional ? PARQUET_OPTIONAL : PARQUET_REQUIRED));
     }
     w->path_count--;
     return SL_OK;
@@ -332,8 +335,10 @@ static sl_status walk_struct(struct schema_walk *w, const sl_type *type, size_t 
     return SL_OK;
 }
 
-/* A field whose element is about to be added under `name`. A repeated one (two-level list) has its level already. */
-static sl_status walk_field(struct schema_walk *w, const sl_field *field, const char *name, enum parquet_repetition repetition)
+/* A field whose element is about to be added under `name`. A repeated one (two-level list) has its level
+ * already. */
+static sl_status walk_field(struct schema_walk *w, const sl_field *field, const char *name,
+                            enum parquet_repetition repetition)
 {
     w->path[w->path_count++] = name;
     if (++w->depth > PARQUET_NESTING_MAX)
@@ -343,7 +348,8 @@ static sl_status walk_field(struct schema_walk *w, const sl_field *field, const 
         w->definition++;
         push_step(w, (struct level_step){.kind = STEP_OPTIONAL});
     } else {
-        push_step(w, (struct level_step){.kind = STEP_REQUIRED, .old_list_element = repetition == PARQUET_REPEATED});
+        push_step(w, (struct level_step){.kind = STEP_REQUIRED,
+                                         .old_list_element = repetition == PARQUET_REPEATED});
     }
     struct parquet_schema_element *element;
     SL_TRY(add_element(w, name, &element));
@@ -388,7 +394,8 @@ static sl_status build(struct schema_walk *w, const sl_type *schema, const char 
     return SL_OK;
 }
 
-sl_status write_schema_build(const sl_type *schema, const char *root_name, bool old_lists, struct write_schema *out)
+sl_status write_schema_build(const sl_type *schema, const char *root_name, bool old_lists,
+                             struct write_schema *out)
 {
     struct schema_walk *walk;
     SL_NEW(walk);

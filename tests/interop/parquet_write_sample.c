@@ -2,20 +2,21 @@
  * Writes a Parquet file whose values follow from the row number alone, for other readers to check
  * (tests/interop/parquet_pyarrow.py knows the same rules):
  *
- *     parquet_write_sample OUT ROWS CODEC PAGE_ROWS ROW_GROUP_ROWS BATCH_ROWS THREADS [old_lists] [no_dictionary]
+ *     parquet_write_sample OUT ROWS CODEC PAGE_ROWS ROW_GROUP_ROWS BATCH_ROWS THREADS [old_lists]
+ * [no_dictionary]
  */
 #include "parquet/parquet.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define CHECK(expr)                                                                                                    \
-    do {                                                                                                               \
-        sl_status check_status_ = (expr);                                                                              \
-        if (check_status_) {                                                                                           \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));                      \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
+#define CHECK(expr)                                                                                          \
+    do {                                                                                                     \
+        sl_status check_status_ = (expr);                                                                    \
+        if (check_status_) {                                                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 static const sl_type *simple(enum sl_type_id id)
@@ -77,7 +78,8 @@ static const sl_type *map_of(const sl_type *key, const sl_type *value)
 static const sl_type *pair_of(const sl_type *a, const sl_type *b)
 {
     const sl_type *type;
-    sl_field fields[] = {{.name = "a", .type = a, .nullable = true}, {.name = "b", .type = b, .nullable = false}};
+    sl_field fields[] = {{.name = "a", .type = a, .nullable = true},
+                         {.name = "b", .type = b, .nullable = false}};
     CHECK(sl_type_struct(fields, 2, &type));
     return type;
 }
@@ -276,7 +278,10 @@ static sl_batch *make_batch(const sl_type *schema, int64_t from, int64_t count)
 int main(int argc, char **argv)
 {
     if (argc < 8) {
-        fprintf(stderr, "usage: %s OUT ROWS CODEC PAGE_ROWS ROW_GROUP_ROWS BATCH_ROWS THREADS [old_lists] [no_dictionary]\n", argv[0]);
+        fprintf(stderr,
+                "usage: %s OUT ROWS CODEC PAGE_ROWS ROW_GROUP_ROWS BATCH_ROWS THREADS [old_lists] "
+                "[no_dictionary]\n",
+                argv[0]);
         return 2;
     }
     int64_t rows = atoll(argv[2]), batch_rows = atoll(argv[6]);

@@ -1,4 +1,5 @@
-/* The writing half of parquet: encoders against a plain decoder, bounds, schemas, the file's structure, failures. */
+/* The writing half of parquet: encoders against a plain decoder, bounds, schemas, the file's structure,
+ * failures. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -216,7 +217,8 @@ static void check_dictionary_fixed(int32_t width, uint64_t distinct)
             assert_true(indexes[i] < d.count);
             assert_true(indexes[i] <= seen); /* indexes appear in order */
             seen = indexes[i] == seen ? seen + 1 : seen;
-            assert_memory_equal(dictionary_entry(&d, indexes[i], &len), values + i * (size_t)width, (size_t)width);
+            assert_memory_equal(dictionary_entry(&d, indexes[i], &len), values + i * (size_t)width,
+                                (size_t)width);
         }
     }
     assert_int_equal(d.count, seen); /* no value twice */
@@ -369,7 +371,15 @@ static void test_bound_cut(void **state)
 static void test_bound_cut_random_text(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80"};
+    static const char *const pieces[] = {"a",
+                                         "\x7f",
+                                         "\xc2\x80",
+                                         "\xdf\xbf",
+                                         "\xe0\xa0\x80",
+                                         "\xed\x9f\xbf",
+                                         "\xee\x80\x80",
+                                         "\xf4\x8f\xbf\xbf",
+                                         "\xf0\x90\x80\x80"};
     for (int round = 0; round < 5000; round++) {
         char value[200] = "";
         while (strlen(value) < 70)
@@ -388,7 +398,8 @@ static void test_bound_cut_random_text(void **state)
 
 /* ---- files ---- */
 
-static sl_batch *batch_of(const sl_type *schema, void (*fill)(sl_builder **columns, int64_t row), int64_t rows)
+static sl_batch *batch_of(const sl_type *schema, void (*fill)(sl_builder **columns, int64_t row),
+                          int64_t rows)
 {
     sl_batch_builder b = {0};
     OK(sl_batch_builder_init(&b, schema));
@@ -400,7 +411,8 @@ static sl_batch *batch_of(const sl_type *schema, void (*fill)(sl_builder **colum
     return batch;
 }
 
-static sl_status write_file(const sl_type *schema, const struct sl_parquet_write_options *options, sl_batch *batch, sl_buf *out)
+static sl_status write_file(const sl_type *schema, const struct sl_parquet_write_options *options,
+                            sl_batch *batch, sl_buf *out)
 {
     sl_output *output = NULL;
     sl_parquet_writer *w = NULL;
@@ -441,7 +453,8 @@ static void decode_file(struct decoded *d)
     OK(parquet_file_metadata_decode(data + len - 8 - footer, footer, len - 8 - footer, d->arena, &d->meta));
 }
 
-static void write_and_decode(struct decoded *d, const sl_type *schema, const struct sl_parquet_write_options *options, sl_batch *batch)
+static void write_and_decode(struct decoded *d, const sl_type *schema,
+                             const struct sl_parquet_write_options *options, sl_batch *batch)
 {
     *d = (struct decoded){0};
     OK(write_file(schema, options, batch, &d->file));
@@ -469,14 +482,17 @@ static bool has_encoding(const struct parquet_column_meta *m, int32_t encoding)
 }
 
 /* Every page of every chunk: header, checksum, and the places that the indexes and the chunk claim. */
-static void check_chunk(const struct decoded *d, const struct parquet_row_group *group, const struct parquet_column_chunk *c)
+static void check_chunk(const struct decoded *d, const struct parquet_row_group *group,
+                        const struct parquet_column_chunk *c)
 {
     const uint8_t *data = d->file.data;
-    uint64_t at = (uint64_t)(c->meta.dictionary_page_offset >= 0 ? c->meta.dictionary_page_offset : c->meta.data_page_offset);
+    uint64_t at = (uint64_t)(c->meta.dictionary_page_offset >= 0 ? c->meta.dictionary_page_offset
+                                                                 : c->meta.data_page_offset);
     uint64_t end = at + (uint64_t)c->meta.total_compressed_size;
     struct parquet_offset_index offsets = {0};
     if (c->offset_index_offset >= 0)
-        OK(parquet_offset_index_decode(data + c->offset_index_offset, (size_t)c->offset_index_length, 0, d->arena, &offsets));
+        OK(parquet_offset_index_decode(data + c->offset_index_offset, (size_t)c->offset_index_length, 0,
+                                       d->arena, &offsets));
     size_t page = 0;
     int64_t values = 0;
     uint64_t uncompressed = 0;
@@ -492,8 +508,10 @@ static void check_chunk(const struct decoded *d, const struct parquet_row_group 
             if (c->offset_index_offset >= 0) {
                 assert_true(page < offsets.page_count);
                 assert_int_equal(offsets.pages[page].offset, at);
-                assert_int_equal(offsets.pages[page].compressed_size, header_bytes + (size_t)h.compressed_size);
-                assert_true(page == 0 ? offsets.pages[0].first_row == 0 : offsets.pages[page].first_row > offsets.pages[page - 1].first_row);
+                assert_int_equal(offsets.pages[page].compressed_size,
+                                 header_bytes + (size_t)h.compressed_size);
+                assert_true(page == 0 ? offsets.pages[0].first_row == 0
+                                      : offsets.pages[page].first_row > offsets.pages[page - 1].first_row);
                 assert_true(offsets.pages[page].first_row < group->num_rows);
             }
             values += h.num_values;
@@ -531,7 +549,8 @@ static struct parquet_column_index column_index(const struct decoded *d, size_t 
     const struct parquet_column_chunk *c = &d->meta.row_groups[group].columns[leaf];
     struct parquet_column_index index;
     assert_true(c->column_index_offset > 0);
-    OK(parquet_column_index_decode(d->file.data + c->column_index_offset, (size_t)c->column_index_length, 0, d->arena, &index));
+    OK(parquet_column_index_decode(d->file.data + c->column_index_offset, (size_t)c->column_index_length, 0,
+                                   d->arena, &index));
     return index;
 }
 
@@ -646,7 +665,8 @@ static void test_options_in_file(void **state)
     const sl_type *schema = mixed_schema();
     sl_batch *batch = batch_of(schema, fill_mixed, 100);
     struct decoded d;
-    struct sl_parquet_write_options options = {.no_page_index = true, .created_by = "me version 1", .root_name = "record"};
+    struct sl_parquet_write_options options = {
+        .no_page_index = true, .created_by = "me version 1", .root_name = "record"};
     write_and_decode(&d, schema, &options, batch);
     check_structure(&d);
     assert_string_equal(d.meta.created_by, "me version 1");
@@ -721,16 +741,17 @@ static void test_statistics(void **state)
     (void)state;
     const sl_type *decimal;
     OK(sl_type_decimal(9, 2, &decimal));
-    const sl_type *schema = schema_of((sl_field[]){{.name = "i", .type = simple(SL_INT64)},
-                                                   {.name = "u", .type = simple(SL_UINT32)},
-                                                   {.name = "zero", .type = simple(SL_DOUBLE)},
-                                                   {.name = "nan", .type = simple(SL_DOUBLE)},
-                                                   {.name = "d", .type = decimal},
-                                                   {.name = "big", .type = simple(SL_STRING)},
-                                                   {.name = "null", .type = simple(SL_STRING), .nullable = true},
-                                                   {.name = "b", .type = simple(SL_BOOL)},
-                                                   {.name = "same", .type = simple(SL_STRING)}},
-                                      9);
+    const sl_type *schema =
+        schema_of((sl_field[]){{.name = "i", .type = simple(SL_INT64)},
+                               {.name = "u", .type = simple(SL_UINT32)},
+                               {.name = "zero", .type = simple(SL_DOUBLE)},
+                               {.name = "nan", .type = simple(SL_DOUBLE)},
+                               {.name = "d", .type = decimal},
+                               {.name = "big", .type = simple(SL_STRING)},
+                               {.name = "null", .type = simple(SL_STRING), .nullable = true},
+                               {.name = "b", .type = simple(SL_BOOL)},
+                               {.name = "same", .type = simple(SL_STRING)}},
+                  9);
     sl_batch *batch = batch_of(schema, fill_bounds, 100);
     struct decoded d;
     struct sl_parquet_write_options options = {.page_rows = 10};
@@ -759,7 +780,8 @@ static void test_statistics(void **state)
     check_bytes(s->min_value, "\xff\xff\xff\xce", 4);
     check_bytes(s->max_value, "\0\0\0\x31", 4);
     assert_null(s->min.data);
-    s = &chunk_meta(&d, 0, 5)->statistics; /* 6,000 bytes of bounds: dropped, but kept short in the column index */
+    s = &chunk_meta(&d, 0, 5)
+             ->statistics; /* 6,000 bytes of bounds: dropped, but kept short in the column index */
     assert_null(s->min_value.data);
     assert_int_equal(column_index(&d, 0, 5).min_values[0].len, 64);
     s = &chunk_meta(&d, 0, 6)->statistics;
@@ -788,9 +810,10 @@ static void test_statistics(void **state)
 static void fill_dictionary(sl_builder **c, int64_t i)
 {
     char text[80];
-    OK(sl_builder_integer(c[0], i * 7919));                                            /* unique: does not pay */
-    OK(sl_builder_integer(c[1], i % 9));                                               /* pays */
-    int n = snprintf(text, sizeof text, "%060d", (int)(i < 30000 ? i % 1000 : i));     /* pays, then grows too large */
+    OK(sl_builder_integer(c[0], i * 7919)); /* unique: does not pay */
+    OK(sl_builder_integer(c[1], i % 9));    /* pays */
+    int n = snprintf(text, sizeof text, "%060d",
+                     (int)(i < 30000 ? i % 1000 : i)); /* pays, then grows too large */
     OK(sl_builder_bytes(c[2], text, (size_t)n));
     OK(sl_builder_bool(c[3], i % 2));
 }
@@ -826,15 +849,18 @@ static void fill_wide(sl_builder **c, int64_t i)
 {
     OK(sl_builder_integer(c[0], (int64_t)random_next()));
     char text[120];
-    int n = snprintf(text, sizeof text, "%d some text that compresses %d", (int)random_below(1000000), (int)(i % 10));
+    int n = snprintf(text, sizeof text, "%d some text that compresses %d", (int)random_below(1000000),
+                     (int)(i % 10));
     OK(sl_builder_bytes(c[1], text, (size_t)n));
 }
 
 static void test_row_groups_and_estimates(void **state)
 {
     (void)state;
-    const sl_type *schema = schema_of((sl_field[]){{.name = "a", .type = simple(SL_INT64)}, {.name = "b", .type = simple(SL_STRING)}}, 2);
-    struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD, .row_group_bytes = 300000, .page_bytes = 20000};
+    const sl_type *schema = schema_of(
+        (sl_field[]){{.name = "a", .type = simple(SL_INT64)}, {.name = "b", .type = simple(SL_STRING)}}, 2);
+    struct sl_parquet_write_options options = {
+        .codec = SL_CODEC_ZSTD, .row_group_bytes = 300000, .page_bytes = 20000};
     struct decoded d = {0};
     sl_output *output;
     sl_parquet_writer *w;
@@ -858,7 +884,8 @@ static void test_row_groups_and_estimates(void **state)
     decode_file(&d);
     check_structure(&d);
     assert_true(d.meta.row_group_count > 5);
-    for (size_t g = 1; g + 1 < d.meta.row_group_count; g++) { /* the first knows nothing about compression yet */
+    for (size_t g = 1; g + 1 < d.meta.row_group_count;
+         g++) { /* the first knows nothing about compression yet */
         assert_true(d.meta.row_groups[g].total_compressed_size > 200000);
         assert_true(d.meta.row_groups[g].total_compressed_size < 600000);
     }
@@ -1008,7 +1035,8 @@ static void test_out_of_memory(void **state)
     (void)state;
     const sl_type *schema = mixed_schema();
     sl_batch *batch = batch_of(schema, fill_mixed, 1500);
-    struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD, .page_rows = 400, .row_group_rows = 1000};
+    struct sl_parquet_write_options options = {
+        .codec = SL_CODEC_ZSTD, .page_rows = 400, .row_group_rows = 1000};
     sl_buf good = {0};
     OK(write_file(schema, &options, batch, &good));
     uint64_t n = 1;

@@ -48,8 +48,7 @@ static bool annotation_is_known(const struct parquet_schema_element *e, const sl
     return !is_decimal || type->id == SL_DECIMAL;
 }
 
-/* "NAME version A.B" with (A, B) before (major, minor), or without any version. */
-static bool written_before(const char *created_by, const char *name, long major, long minor)
+bool parquet_written_before(const char *created_by, const char *name, long major, long minor)
 {
     size_t n = strlen(name);
     if (!created_by || strncmp(created_by, name, n) != 0 || (created_by[n] != ' ' && created_by[n] != '\0'))
@@ -71,8 +70,8 @@ static bool written_before(const char *created_by, const char *name, long major,
 static bool writer_is_trusted(const struct sl_parquet *p, const struct parquet_leaf *leaf)
 {
     bool bytes = leaf->element->type == PARQUET_BYTE_ARRAY || leaf->element->type == PARQUET_FIXED;
-    return !bytes || !(written_before(p->meta.created_by, "parquet-mr", 1, 8) ||
-                       written_before(p->meta.created_by, "parquet-cpp", 1, 3));
+    return !bytes || !(parquet_written_before(p->meta.created_by, "parquet-mr", 1, 8) ||
+                       parquet_written_before(p->meta.created_by, "parquet-cpp", 1, 3));
 }
 
 /* The pair of encoded bounds whose order is the column's, false when there is none. */

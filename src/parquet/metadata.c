@@ -359,7 +359,10 @@ static void decode_column_meta(struct decoder *d, struct parquet_column_meta *m)
             m->bloom_filter_offset = thrift_i64(&d->r, &f);
             break;
         case 15:
-            m->bloom_filter_length = thrift_i32(&d->r, &f);
+            if (f.type == THRIFT_I32) /* before the id was given out, a fork had a list here */
+                m->bloom_filter_length = thrift_i32(&d->r, &f);
+            else
+                thrift_skip(&d->r, f.type);
             break;
         default:
             thrift_skip(&d->r, f.type);

@@ -30,8 +30,7 @@ sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *par
                           meta->total_compressed_size, start);
     pages->offset = start;
     pages->end = start + (uint64_t)meta->total_compressed_size;
-    if (parquet->meta.created_by && strncmp(parquet->meta.created_by, "parquet-mr", 10) == 0 &&
-        meta->dictionary_page_offset > 0)
+    if (parquet_written_before(parquet->meta.created_by, "parquet-mr", 1, 3))
         pages->end = parquet->data_end - pages->end > CHUNK_SIZE_SLACK ? pages->end + CHUNK_SIZE_SLACK
                                                                        : parquet->data_end;
     return SL_OK;

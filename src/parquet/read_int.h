@@ -317,6 +317,8 @@ SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node, struct p
                                        int64_t rows, sl_array **out);
 /* A value of PLAIN bytes (statistics) as a one-row array. */
 SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len, sl_array **out);
+/* Whether created_by is "NAME version A.B" with (A, B) before (major, minor), or NAME without any version. */
+bool parquet_written_before(const char *created_by, const char *name, long major, long minor);
 /* A buffer that owns memory from sl_malloc & co.; takes it over also on failure. */
 SL_MUST_USE sl_status parquet_buffer_take(void *memory, size_t size, sl_buffer **out);
 

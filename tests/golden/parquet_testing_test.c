@@ -157,6 +157,20 @@ static void unknown_logical_type_is_read_physically(void **state)
     sl_buf_free(&got);
 }
 
+/* Listed among the bad files, but well formed by spec/parquet.md 2: indexes of 0 bits in a bit-packed run. Other readers
+ * read it too. */
+static bool is_readable_after_all(const char *name, const sl_buf *rows)
+{
+    static const char row[] = "{\"min_fl\":0}\n";
+    size_t n = sizeof row - 1;
+    if (strcmp(name, "ARROW-GH-43605.parquet") != 0)
+        return false;
+    assert_int_equal(rows->len, 21186 * n);
+    for (size_t at = 0; at < rows->len; at += n)
+        assert_memory_equal(rows->data + at, row, n);
+    return true;
+}
+
 static void malformed_files_are_refused(void **state)
 {
     (void)state;
@@ -169,11 +183,12 @@ static void malformed_files_are_refused(void **state)
         sl_buf got = {0};
         snprintf(path, sizeof path, "%s/bad/%s", folder(), files.entries[i].name);
         sl_status status = rows_of(path, false, NULL, &got);
-        if (!status)
+        if (status) {
+            assert_non_null(strstr(sl_status_message(status), files.entries[i].name));
+            sl_status_free(status);
+        } else if (!is_readable_after_all(files.entries[i].name, &got)) {
             fail_msg("%s was read: %.*s", path, (int)(got.len < 200 ? got.len : 200), (const char *)got.data);
-        printf("%s\n", sl_status_message(status));
-        assert_non_null(strstr(sl_status_message(status), files.entries[i].name));
-        sl_status_free(status);
+        }
         sl_buf_free(&got);
     }
     sl_listing_free(&files);

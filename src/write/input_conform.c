@@ -147,7 +147,7 @@ static sl_status match_columns(struct conform_stream *s, const sl_type *have)
         return sl_input("none of the table's columns is there");
     for (size_t i = 0; s->options.extra == SL_EXTRA_REFUSE && i < have->field_count; i++) {
         const char *name = have->fields[i].name;
-        if (sl_type_field_index(wanted, name) < 0 && !input_is_meta_column(name))
+        if (sl_type_field_index(wanted, name) < 0 && !input_is_meta_column(name, strlen(name)))
             return input_unknown_column(wanted, name, strlen(name));
     }
     return SL_OK;

@@ -344,18 +344,21 @@ static sl_status infer_types(struct csv_input *csv, const sl_type **out)
 /* Which field of the file fills which column. */
 static sl_status map_columns(struct csv_input *csv, const sl_type *schema)
 {
+    bool any = false;
     SL_NEW_ARRAY(csv->present, schema->field_count);
     for (size_t i = 0; i < csv->header.count; i++) {
         const char *name = csv->header.items[i];
         csv->target[i] = sl_type_field_index(schema, name);
         if (csv->target[i] >= 0)
-            csv->present[csv->target[i]] = true;
-        else if (csv->text.options.extra == SL_EXTRA_REFUSE && !input_is_meta_column(name))
+            any = csv->present[csv->target[i]] = true;
+        else if (csv->text.options.extra == SL_EXTRA_REFUSE && !input_is_meta_column(name, strlen(name)))
             return input_unknown_column(schema, name, strlen(name));
     }
     for (size_t c = 0; c < schema->field_count; c++)
         if (!csv->present[c] && !schema->fields[c].nullable)
             return sl_input("no column `%s`, which must have a value", schema->fields[c].name);
+    if (!any)
+        return sl_input("none of the table's columns is there");
     return SL_OK;
 }
 

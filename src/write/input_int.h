@@ -125,7 +125,7 @@ SL_MUST_USE sl_status input_convert(sl_array *array, const sl_type *to,
 /* Every string of the array, nested ones too, is UTF-8; the error names the row of the (leaf) array. */
 SL_MUST_USE sl_status input_check_utf8(const sl_array *array);
 /* A column that Hudi itself adds to rows. */
-bool input_is_meta_column(const char *name);
+bool input_is_meta_column(const char *name, size_t len);
 /* The refusal of an input column that is not wanted, with the nearest wanted name as a hint. */
 SL_MUST_USE sl_status input_unknown_column(const sl_type *wanted, const char *name, size_t len);
 

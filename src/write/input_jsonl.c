@@ -32,32 +32,46 @@ static bool take(struct walk *w, char c)
     return true;
 }
 
-/* Moves behind the string that begins here. */
-static void skip_string(struct walk *w)
+/* Moves behind the string that begins here. Returns whether it has escapes. */
+static bool skip_string(struct walk *w)
 {
-    w->at++;
-    while (w->at < w->end && *w->at != '"')
-        w->at += *w->at == '\\' ? 2 : 1;
-    w->at++;
+    bool escapes = false;
+    const char *at = w->at + 1;
+    while (at < w->end && *at != '"') {
+        escapes |= *at == '\\';
+        at += *at == '\\' ? 2 : 1;
+    }
+    w->at = at + 1;
+    return escapes;
+}
+
+static void skip_nested(struct walk *w)
+{
+    size_t depth = 0;
+    do {
+        char c = *w->at;
+        if (c == '"') {
+            (void)skip_string(w);
+            continue;
+        }
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        w->at++;
+    } while (depth > 0 && w->at < w->end);
 }
 
 static void skip_value(struct walk *w)
 {
-    size_t depth = 0;
     skip_blanks(w);
-    while (w->at < w->end) {
-        char c = *w->at;
-        if (c == '"') {
-            skip_string(w);
-            continue;
-        }
-        if (depth == 0 && (c == ',' || c == '}' || c == ']'))
-            return; /* belongs to what is around the value */
-        if (c == '{' || c == '[')
-            depth++;
-        else if (c == '}' || c == ']')
-            depth--;
-        w->at++;
+    if (w->at == w->end)
+        return;
+    if (*w->at == '"') {
+        (void)skip_string(w);
+    } else if (*w->at == '{' || *w->at == '[') {
+        skip_nested(w);
+    } else {
+        while (w->at < w->end && *w->at != ',' && *w->at != '}' && *w->at != ']')
+            w->at++;
     }
 }
 
@@ -65,7 +79,7 @@ static void skip_value(struct walk *w)
 static const sl_field *find_field(const sl_type *type, const char *name, size_t len, size_t *next)
 {
     for (size_t tried = 0; tried < type->field_count; tried++) {
-        size_t i = (*next + tried) % type->field_count;
+        size_t i = *next + tried < type->field_count ? *next + tried : *next + tried - type->field_count;
         const char *field = type->fields[i].name;
         if (strncmp(field, name, len) == 0 && field[len] == '\0') {
             *next = i + 1;
@@ -81,18 +95,17 @@ static sl_status check_member(struct walk *w, const sl_type *type, bool is_row, 
 {
     skip_blanks(w);
     const char *name = w->at + 1;
-    skip_string(w);
+    bool escapes = skip_string(w);
     size_t len = (size_t)(w->at - name) - 1;
     (void)take(w, ':');
-    if (memchr(name, '\\', len)) { /* a name in escapes: too rare to be unescaped for this check */
+    if (escapes) { /* a name in escapes: too rare to be unescaped for this check */
         skip_value(w);
         return SL_OK;
     }
     const sl_field *field = find_field(type, name, len, next);
     if (field)
         return check_value(w, field->type, false);
-    static const char meta[] = "_hoodie_";
-    if (!is_row || len < strlen(meta) || memcmp(name, meta, strlen(meta)) != 0)
+    if (!is_row || !input_is_meta_column(name, len))
         return input_unknown_column(type, name, len);
     skip_value(w);
     return SL_OK;

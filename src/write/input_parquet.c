@@ -14,7 +14,7 @@ static sl_status wanted_columns(const sl_type *have, const sl_type *wanted,
     for (size_t i = 0; i < have->field_count; i++) {
         const char *name = have->fields[i].name;
         bool is_wanted = !wanted || sl_type_field_index(wanted, name) >= 0;
-        if (is_wanted || (options->extra == SL_EXTRA_REFUSE && !input_is_meta_column(name)))
+        if (is_wanted || (options->extra == SL_EXTRA_REFUSE && !input_is_meta_column(name, strlen(name))))
             (*names)[(*count)++] = name;
     }
     return SL_OK;

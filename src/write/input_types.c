@@ -5,13 +5,13 @@
  */
 #include "write/input_int.h"
 
-bool input_is_meta_column(const char *name)
+bool input_is_meta_column(const char *name, size_t len)
 {
     static const char *const names[] = {"_hoodie_commit_time", "_hoodie_commit_seqno",
                                         "_hoodie_record_key",  "_hoodie_partition_path",
                                         "_hoodie_file_name",   "_hoodie_operation"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
+        if (strlen(names[i]) == len && memcmp(name, names[i], len) == 0)
             return true;
     return false;
 }
@@ -167,7 +167,7 @@ static sl_status without_meta_columns(const sl_type *in, const sl_type **out)
     size_t count = 0;
     SL_NEW_ARRAY(fields, in->field_count);
     for (size_t i = 0; i < in->field_count; i++)
-        if (!input_is_meta_column(in->fields[i].name))
+        if (!input_is_meta_column(in->fields[i].name, strlen(in->fields[i].name)))
             fields[count++] = in->fields[i];
     sl_status status = count == 0 ? sl_input("the input has no columns") : sl_type_struct(fields, count, out);
     sl_free(fields);

@@ -237,8 +237,10 @@ static void csv_options(void **state)
     options = (struct sl_input_options){.extra = SL_EXTRA_DROP};
     expect(text_file("t.csv", "a,c,b\n1,2,3\n"), "a int, b int", &options, "{\"a\":1,\"b\":3}\n");
     expect(text_file("t.csv", "_hoodie_commit_time,a\n2024,1\n"), "a int", NULL, "{\"a\":1}\n");
-    options = (struct sl_input_options){.delimiter = '"'};
     char *got;
+    fails_with(rows_of(text_file("t.csv", "x,y\n1,2\n"), NULL, "a int", &options, &got), SL_E_INPUT,
+               "t.csv: none of the table's columns is there");
+    options = (struct sl_input_options){.delimiter = '"'};
     fails_with(rows_of(text_file("t.csv", "a\n"), NULL, NULL, &options, &got), SL_E_INPUT, "delimiter");
     options = (struct sl_input_options){.row_bytes_max = 4 << 20};
     sl_buf big = {0};
@@ -480,6 +482,9 @@ static void formats(void **state)
     sl_free(got);
     fails_with(rows_of(path_of("noext"), "xml", NULL, NULL, &got), SL_E_INPUT,
                "input format `xml` is not known");
+    fails_with(
+        rows_of(text_file("t.jsonl", "{\"_hoodie_is_deleted\":true,\"a\":1}\n"), NULL, "a int", NULL, &got),
+        SL_E_INPUT, "column `_hoodie_is_deleted` is not one of the table"); /* data, not one of Hudi's own */
     fails_with(rows_of("f.arrow", NULL, NULL, NULL, &got), SL_E_UNSUPPORTED, "Arrow IPC files are not read");
     fails_with(rows_of(path_of("missing.csv"), NULL, NULL, NULL, &got), SL_E_NOT_FOUND, "missing.csv");
     fails_with(rows_of("dir.csv/file", NULL, NULL, NULL, &got), SL_E_INPUT, "does not tell the format");
@@ -1026,6 +1031,8 @@ static void out_of_memory(void **state)
     out_of_memory_on(text_file("t.csv", "a,b\n1,\"x\"\"y\"\n2,z\n"), NULL);
     out_of_memory_on(text_file("t.csv", "a,b\n1,\"x\"\"y\"\n2,z\n"), "a int, b string");
     out_of_memory_on(text_file("t.jsonl", "{\"a\":1,\"b\":[\"x\"]}\n"), NULL);
+    out_of_memory_on(parquet_file("t.parquet", batch_of_json("a int, b string", "{\"a\":1,\"b\":\"x\"}\n{}")),
+                     "b string, a long");
     out_of_memory_on(file_of("t.csv.gz", packed, gzip_of("a\n1\n", packed, sizeof packed)), "a int");
 }
 

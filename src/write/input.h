@@ -57,8 +57,7 @@ SL_MUST_USE sl_status sl_input_open(const char *path, const char *format, const 
 SL_MUST_USE sl_status sl_input_arrow_stream(struct ArrowArrayStream *stream, const sl_type *wanted, const struct sl_input_options *options,
                                             sl_stream **out);
 /* `in` (taken over, also on failure) with the fields of `wanted`: by name, converted where no value changes its meaning
- * (what sl_cast does, any integer that fits, half to float, uint64 to decimal, time to long, fixed to binary, UUID to
- * string, nanoseconds to microseconds). `name` is for errors. */
+ * (what sl_cast does, time to long microseconds, UUID to string, nanoseconds cut when asked). `name` is for errors. */
 SL_MUST_USE sl_status sl_input_conform(sl_stream *in, const sl_type *wanted, const char *name, const struct sl_input_options *options,
                                        sl_stream **out);
 

@@ -1,8 +1,7 @@
 /*
  * Columns of one type to columns of another, for inputs that bring types of their own (Parquet, Avro, Arrow).
- * What sl_cast knows is left to it; here is what only makes sense at the door: types that a table does not
- * have (unsigned numbers, half floats, times, nanoseconds, fixed bytes, UUIDs) on their way to those that it
- * has instead.
+ * What sl_cast knows is left to it. Here is what only makes sense at the door: times of day as numbers, UUIDs
+ * as text, nanoseconds cut; and nested columns that have such a thing inside.
  */
 #include "write/input_int.h"
 
@@ -10,46 +9,26 @@
 
 enum conversion {
     CONVERT_NOT,
-    CONVERT_SAME,
-    CONVERT_CAST,    /* sl_cast */
-    CONVERT_RELABEL, /* same bytes, other annotation */
-    CONVERT_INTEGER, /* any integer to any signed one, when it fits */
-    CONVERT_UINT64_DECIMAL,
-    CONVERT_HALF,
+    CONVERT_CAST,      /* sl_cast */
     CONVERT_TIME_LONG, /* microseconds since midnight */
-    CONVERT_TIME_UNIT, /* times and timestamps to another unit */
-    CONVERT_FIXED_BINARY,
+    CONVERT_CUT,       /* nanoseconds to a coarser unit, what is left over cut */
     CONVERT_UUID_TEXT,
-    CONVERT_ALL_NULL,
     CONVERT_NESTED,
 };
 
-static bool is_integer(enum sl_type_id id) { return id >= SL_INT8 && id <= SL_UINT64; }
-
-static enum conversion conversion_between(const sl_type *from, const sl_type *to)
+static enum conversion conversion_between(const sl_type *from, const sl_type *to,
+                                          const struct sl_input_options *options)
 {
-    if (sl_type_equal(from, to))
-        return CONVERT_SAME;
-    if (from->id == SL_NULL)
-        return CONVERT_ALL_NULL;
-    if (from->id == to->id && sl_type_is_nested(from))
-        return CONVERT_NESTED;
-    if (from->id == to->id && (from->id == SL_STRING || from->id == SL_BINARY) && to->annotation != SL_ENUM)
-        return CONVERT_RELABEL;
-    if (is_integer(from->id) && to->id >= SL_INT8 && to->id <= SL_INT64)
-        return CONVERT_INTEGER;
-    if (from->id == SL_UINT64 && to->id == SL_DECIMAL && to->scale == 0 && to->precision >= 20)
-        return CONVERT_UINT64_DECIMAL;
-    if (from->id == SL_HALF && to->id == SL_FLOAT)
-        return CONVERT_HALF;
+    bool same_kind = from->id == to->id;
     if (from->id == SL_TIME && to->id == SL_INT64)
         return CONVERT_TIME_LONG;
-    if (from->id == to->id && (from->id == SL_TIME || (from->id == SL_TIMESTAMP && from->utc == to->utc)))
-        return CONVERT_TIME_UNIT;
-    if (from->id == SL_FIXED && to->id == SL_BINARY)
-        return CONVERT_FIXED_BINARY;
     if (from->id == SL_FIXED && from->width == 16 && from->annotation == SL_UUID && to->id == SL_STRING)
         return CONVERT_UUID_TEXT;
+    if (same_kind && (from->id == SL_TIME || (from->id == SL_TIMESTAMP && from->utc == to->utc)) &&
+        options->cut_nanos && from->unit == SL_NANOS && to->unit != SL_NANOS)
+        return CONVERT_CUT;
+    if (same_kind && sl_type_is_nested(from) && !sl_type_equal(from, to))
+        return CONVERT_NESTED;
     return sl_cast_possible(from, to) ? CONVERT_CAST : CONVERT_NOT;
 }
 
@@ -85,7 +64,7 @@ static sl_status struct_convertible(const sl_type *from, const sl_type *to,
 
 sl_status input_convertible(const sl_type *from, const sl_type *to, const struct sl_input_options *options)
 {
-    enum conversion how = conversion_between(from, to);
+    enum conversion how = conversion_between(from, to, options);
     if (how == CONVERT_NOT)
         return not_convertible(from, to);
     if (how != CONVERT_NESTED)
@@ -112,17 +91,6 @@ static sl_status array_like(const sl_array *like, const sl_type *type, sl_buffer
                         offsets, NULL, 0, NULL, out);
 }
 
-static sl_status integer_bounds_of(enum sl_type_id id, int64_t *low, int64_t *high)
-{
-    static const int64_t lows[] = {INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN};
-    static const int64_t highs[] = {INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-    if (id < SL_INT8 || id > SL_INT64)
-        return sl_internal("type %d is not a signed integer", (int)id);
-    *low = lows[id - SL_INT8];
-    *high = highs[id - SL_INT8];
-    return SL_OK;
-}
-
 /* Little endian: the low bytes are the value. */
 static void put_integer(uint8_t *values, size_t width, int64_t row, int64_t value)
 {
@@ -140,74 +108,13 @@ static sl_status new_values(const sl_array *array, size_t width, sl_buffer **out
     return SL_OK;
 }
 
-static sl_status convert_integers(const sl_array *a, const sl_type *to, sl_array **out)
-{
-    int64_t low = 0, high = 0;
-    sl_buffer *values;
-    size_t width = sl_type_value_bytes(to);
-    SL_TRY(integer_bounds_of(to->id, &low, &high));
-    SL_TRY(new_values(a, width, &values));
-    uint8_t *data = sl_buffer_data(values);
-    bool is_unsigned = a->type->id == SL_UINT64;
-    for (int64_t i = 0; i < a->length; i++) {
-        if (!sl_is_valid(a, i))
-            continue;
-        int64_t value = is_unsigned ? sl_i64_at(a, i) : sl_integer_at(a, i);
-        if (SL_UNLIKELY(value < low || value > high || (is_unsigned && value < 0))) {
-            sl_buffer_unref(values);
-            return is_unsigned ? sl_input("row %" PRId64 ": %" PRIu64 " is out of range", i, (uint64_t)value)
-                               : sl_input("row %" PRId64 ": %" PRId64 " is out of range", i, value);
-        }
-        put_integer(data, width, i, value);
-    }
-    return array_like(a, to, values, NULL, out);
-}
-
-static sl_status convert_uint64(const sl_array *a, const sl_type *to, sl_array **out)
-{
-    sl_buffer *values;
-    SL_TRY(new_values(a, 16, &values));
-    for (int64_t i = 0; i < a->length; i++) /* the upper half stays zero */
-        memcpy(sl_buffer_data(values) + i * 16, a->values + i * 8, 8);
-    return array_like(a, to, values, NULL, out);
-}
-
-/* IEEE binary16: sign, 5 bits of exponent with bias 15, 10 bits of fraction. Every value is a float exactly.
- */
-static uint32_t float_bits_of_half(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31, fraction = half & 0x3ff;
-    if (exponent == 31) /* infinities and NaN */
-        return sign | 0x7f800000u | fraction << 13;
-    if (exponent > 0)
-        return sign | (exponent + 112) << 23 | fraction << 13;
-    if (fraction == 0)
-        return sign;
-    exponent = 113; /* subnormal: fraction * 2^-24; shift until the leading bit is the hidden one */
-    while (!(fraction & 0x400)) {
-        fraction <<= 1;
-        exponent--;
-    }
-    return sign | exponent << 23 | (fraction & 0x3ff) << 13;
-}
-
-static sl_status convert_halfs(const sl_array *a, const sl_type *to, sl_array **out)
-{
-    sl_buffer *values;
-    SL_TRY(new_values(a, 4, &values));
-    for (int64_t i = 0; i < a->length; i++)
-        store_le32(sl_buffer_data(values) + i * 4, float_bits_of_half(load_le16(a->values + i * 2)));
-    return array_like(a, to, values, NULL, out);
-}
-
 static int64_t units_per_second(enum sl_time_unit unit)
 {
     static const int64_t per_second[] = {1000, 1000000, 1000000000};
     return per_second[unit];
 }
 
-/* The value in another unit. Finer: times `up`. Coarser: by `down`, exactly or, when `cut`, toward the past.
- */
+/* The value in another unit: times `up`, or by `down`, exactly or, when `cut`, toward the past. */
 static sl_status change_unit(int64_t value, int64_t up, int64_t down, bool cut, int64_t *out)
 {
     if (sl_mul_overflows_i64(value, up, &value))
@@ -219,10 +126,8 @@ static sl_status change_unit(int64_t value, int64_t up, int64_t down, bool cut, 
     return SL_OK;
 }
 
-static sl_status unit_failure(const sl_array *a, int64_t row, sl_status why,
-                              const struct sl_input_options *options)
+static sl_status unit_failure(const sl_array *a, int64_t row, sl_status why)
 {
-    (void)options;
     sl_buf text = {0};
     if (sl_status_ignore(sl_value_text(a, row, SL_TEXT_PLAIN, &text)))
         text.len = 0;
@@ -250,7 +155,7 @@ static sl_status convert_units(const sl_array *a, const sl_type *to, enum sl_tim
         sl_status status = change_unit(sl_integer_at(a, i), up, down, cut, &value);
         if (SL_UNLIKELY(status != SL_OK)) {
             sl_buffer_unref(values);
-            return unit_failure(a, i, status, options);
+            return unit_failure(a, i, status);
         }
         put_integer(sl_buffer_data(values), width, i, value);
     }
@@ -267,13 +172,6 @@ static sl_status even_offsets(int64_t rows, size_t width, sl_buffer **out)
     for (int64_t i = 0; i <= rows; i++)
         store_le32(sl_buffer_data(*out) + i * 4, (uint32_t)((size_t)i * width));
     return SL_OK;
-}
-
-static sl_status convert_fixed(const sl_array *a, const sl_type *to, sl_array **out)
-{
-    sl_buffer *offsets;
-    SL_TRY(even_offsets(a->length, (size_t)a->type->width, &offsets));
-    return array_like(a, to, ref_or_null(a->values_buffer), offsets, out);
 }
 
 static void put_uuid(const uint8_t *uuid, uint8_t *text)
@@ -303,6 +201,15 @@ static sl_status convert_uuids(const sl_array *a, const sl_type *to, sl_array **
 
 /* ---- nested -------------------------------------------------------------------------------------------- */
 
+/* Null where the field forbids it, other than under a null parent. */
+static sl_status check_required(const sl_array *child, const sl_field *field, const sl_array *parent)
+{
+    for (int64_t i = 0; !field->nullable && child->null_count != 0 && i < child->length; i++)
+        if (!sl_is_valid(child, i) && (!parent || sl_is_valid(parent, i)))
+            return sl_input("row %" PRId64 ": no value in field `%s`, which must have one", i, field->name);
+    return SL_OK;
+}
+
 static sl_status convert_member(const sl_array *structure, const sl_field *field,
                                 const struct sl_input_options *options, sl_array **out)
 {
@@ -322,9 +229,11 @@ static sl_status convert_members(const sl_array *structure, const sl_type *to, b
     sl_array **children;
     SL_NEW_ARRAY(children, count);
     sl_status status = SL_OK;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         SL_GO(by_position ? input_convert(structure->children[i], to->fields[i].type, options, &children[i])
                           : convert_member(structure, &to->fields[i], options, &children[i]));
+        SL_GO(check_required(children[i], &to->fields[i], structure));
+    }
     status = sl_array_new(to, structure->length, structure->null_count,
                           ref_or_null(structure->validity_buffer), NULL, NULL, children, count, NULL, out);
     memset(children, 0, count * sizeof *children); /* they were taken over */
@@ -338,13 +247,18 @@ done:
 static sl_status convert_nested(sl_array *a, const sl_type *to, const struct sl_input_options *options,
                                 sl_array **out)
 {
-    sl_array *child;
+    sl_array *child = NULL;
     if (to->id == SL_STRUCT)
         return convert_members(a, to, false, options, out);
     if (to->id == SL_LIST)
         SL_TRY(input_convert(a->children[0], to->fields[0].type, options, &child));
     else
         SL_TRY(convert_members(a->children[0], to->fields[0].type, true, options, &child));
+    sl_status status = to->id == SL_LIST ? check_required(child, &to->fields[0], NULL) : SL_OK;
+    if (status != SL_OK) {
+        sl_array_unref(child);
+        return status;
+    }
     return sl_array_new(to, a->length, a->null_count, ref_or_null(a->validity_buffer), NULL,
                         ref_or_null(a->offsets_buffer), &child, 1, NULL, out);
 }
@@ -359,40 +273,24 @@ sl_status input_convert(sl_array *a, const sl_type *to, const struct sl_input_op
         sl_array_unref(plain);
         return status;
     }
-    switch (conversion_between(a->type, to)) {
+    switch (conversion_between(a->type, to, options)) {
     case CONVERT_NOT:
         return not_convertible(a->type, to);
-    case CONVERT_SAME:
-        *out = sl_array_ref(a);
-        return SL_OK;
     case CONVERT_CAST:
         return sl_cast(a, to, out);
-    case CONVERT_RELABEL:
-        return array_like(a, to, ref_or_null(a->values_buffer), ref_or_null(a->offsets_buffer), out);
-    case CONVERT_INTEGER:
-        return convert_integers(a, to, out);
-    case CONVERT_UINT64_DECIMAL:
-        return convert_uint64(a, to, out);
-    case CONVERT_HALF:
-        return convert_halfs(a, to, out);
     case CONVERT_TIME_LONG:
         return convert_units(a, to, SL_MICROS, options, out);
-    case CONVERT_TIME_UNIT:
+    case CONVERT_CUT:
         return convert_units(a, to, to->unit, options, out);
-    case CONVERT_FIXED_BINARY:
-        return convert_fixed(a, to, out);
     case CONVERT_UUID_TEXT:
         return convert_uuids(a, to, out);
-    case CONVERT_ALL_NULL:
-        return sl_array_nulls(to, a->length, out);
     case CONVERT_NESTED:
         return convert_nested(a, to, options, out);
     }
     return sl_internal("a conversion without code");
 }
 
-/* ---- UTF-8
- * --------------------------------------------------------------------------------------------------- */
+/* ---- UTF-8 --------------------------------------------------------------------------------------------- */
 
 static sl_status bad_row(const sl_array *a)
 {

@@ -949,12 +949,12 @@ static void conversions(void **state)
     converts(integers(of_id(SL_INT64), (int64_t[]){INT32_MIN}, 1), "c int",
              "{\"c\":-2147483648}\n{\"c\":null}\n");
     fails(conform(integers(of_id(SL_INT64), (int64_t[]){1, 1LL << 31}, 2), "c int", NULL, &got), SL_E_INPUT,
-          "input: row 2: column `c`: 2147483648 is out of range");
+          "input: row 2: column `c`: 2147483648 does not fit int");
     uint64_t large[] = {UINT64_MAX, 5};
     converts(raw_values(of_id(SL_UINT64), large, sizeof large, 2), "c decimal(20,0)",
              "{\"c\":\"18446744073709551615\"}\n{\"c\":\"5\"}\n");
     fails(conform(raw_values(of_id(SL_UINT64), large, sizeof large, 2), "c long", NULL, &got), SL_E_INPUT,
-          "input: row 1: column `c`: 18446744073709551615 is out of range");
+          "input: row 1: column `c`: 18446744073709551615 does not fit long");
     uint16_t halfs[] = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x0400, 0x8000};
     converts(raw_values(of_id(SL_HALF), halfs, sizeof halfs, 6), "c double",
              "{\"c\":1.0}\n{\"c\":-2.0}\n{\"c\":65504.0}\n{\"c\":5.960464477539063e-08}\n{\"c\":"
@@ -987,6 +987,17 @@ static void conversions(void **state)
              "l list<struct<x: long>>, m map<string, long>, s struct<b: string, z: date, a: long>",
              "{\"l\":[{\"x\":3}],\"m\":{\"k\":2},\"s\":{\"b\":\"q\",\"z\":null,\"a\":1}}\n"
              "{\"l\":null,\"m\":null,\"s\":null}\n");
+    converts(batch_of_json("l list<struct<t: time_millis, x: int>>, m map<string, time>",
+                           "{\"l\":[{\"t\":\"00:00:01\"},{\"x\":3}],\"m\":{\"k\":\"00:00:02\"}}\n{}\n"),
+             "l list<struct<t: long, x: int>>, m map<string, long>",
+             "{\"l\":[{\"t\":1000000,\"x\":null},{\"t\":null,\"x\":3}],\"m\":{\"k\":2000000}}\n"
+             "{\"l\":null,\"m\":null}\n");
+    fails(conform(batch_of_json("s struct<a: int>", "{\"s\":{\"a\":1}}\n{\"s\":null}\n{\"s\":{}}"),
+                  "s struct<a: long not null>", NULL, &got),
+          SL_E_INPUT, "input: row 3: column `s`: no value in field `a`, which must have one");
+    fails(conform(batch_of_json("l list<int>", "{\"l\":[1]}\n{\"l\":null}\n{\"l\":[1,null]}"),
+                  "l list<long not null>", NULL, &got),
+          SL_E_INPUT, "input: row 3: column `l`: row 1: no value in field `element`, which must have one");
     fails_with(conform(batch_of_json("s struct<a: int, c: int>", "{}"), "s struct<a: int>", NULL, &got),
                SL_E_INPUT, "input: column `s`: column `c` is not one of the table");
     fails_with(conform(batch_of_json("s struct<a: string>", "{}"), "s struct<a: int>", NULL, &got),

@@ -27,7 +27,7 @@ enum { RUNS_MAX = 12, OPS_MAX = 4096 };
 
 /* One record of a history. */
 struct op {
-    char key[16];
+    char key[32];
     bool has[2];     /* ordering values that are not null */
     int64_t value;   /* of the first ordering field */
     char text[8];    /* of the second */

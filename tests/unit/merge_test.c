@@ -370,6 +370,42 @@ static void test_pass_through(void **state)
     sl_type_unref(schema);
 }
 
+/* Where one of several sources is alone, its rows go by as stretches, without a comparison each; duplicates and deletes
+ * inside a stretch are still seen. */
+static void test_gallop(void **state)
+{
+    (void)state;
+    static struct history h;
+    static struct result r;
+    const sl_type *schema = row_schema(LONG_TS);
+    struct sl_merge_options options = options_for(LONG_TS, schema);
+    static const char *const texts[] = {"B m=1", "R z=1"};
+    history_parse(&h, texts, 2);
+    size_t rows = 1000;
+    struct op base = h.ops[0], last = h.ops[1];
+    h.count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        struct op *op = &h.ops[h.count];
+        *op = base;
+        snprintf(op->key, sizeof op->key, "k%04d", (int)i);
+        op->id = (int64_t)h.count++;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        struct op *op = &h.ops[h.count];
+        *op = last;
+        snprintf(op->key, sizeof op->key, "n%04d", (int)(i == 500 ? 499 : i));
+        op->marked = op->is_delete = i == 700;
+        op->id = (int64_t)h.count++;
+    }
+    struct sl_merge_counts n;
+    run_merge(&h, LONG_TS, &options, 128, &r, &n);
+    assert_int_equal(r.count, 2 * rows - 2);
+    assert_int_equal(r.ids[rows + 499], (int64_t)rows + 500);
+    assert_true(n.gallop_rows > 2 * rows - 50);
+    assert_true(n.comparisons < 100);
+    sl_type_unref(schema);
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -934,7 +970,7 @@ int main(void)
         cmocka_unit_test(test_log_order),       cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_no_runs),         cmocka_unit_test(test_promotion),
         cmocka_unit_test(test_unsorted),        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_pass_through),    cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_pass_through),    cmocka_unit_test(test_counts), cmocka_unit_test(test_gallop),
         cmocka_unit_test(test_random_histories), cmocka_unit_test(test_random_operands),
         cmocka_unit_test(test_reduction_keeps_commit_delete), cmocka_unit_test(test_prefix_passes),
         cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_no_memory_operands),

@@ -1,8 +1,8 @@
-/* The proleptic Gregorian calendar, as days since 1970-01-01. Years are counted from March within 400-year eras of
- * 146097 days, so that the leap day is the last of its year and no table is needed. */
+/* The proleptic Gregorian calendar, as days since 1970-01-01. Years are counted from March within 400-year
+ * eras of 146097 days, so that the leap day is the last of its year and no table is needed. */
 #include "column/column.h"
 
-#define DAYS_PER_ERA 146097
+#define DAYS_PER_ERA       146097
 #define DAYS_TO_MARCH_0000 719468 /* from 0000-03-01 to 1970-01-01 */
 
 void sl_days_to_civil(int64_t days, int64_t *year, int *month, int *day)

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#define EXPONENT_BOUND 100000000 /* beyond it every non-zero value is infinite or zero, whatever its digits  \
-                                  */
+#define EXPONENT_BOUND                                                                                       \
+    100000000 /* beyond it every non-zero value is infinite or zero, whatever its digits                     \
+               */
 /* A double's midpoint has at most 767 significant digits; what follows matters only by being zero or not. */
 #define SIGNIFICANT_DIGITS 780
 

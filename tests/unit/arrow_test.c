@@ -1,5 +1,5 @@
-/* The Arrow C data interface: what is exported comes back equal, slices and foreign layouts are read, malformed arrays are
- * refused, and release is called once whatever happens. */
+/* The Arrow C data interface: what is exported comes back equal, slices and foreign layouts are read,
+ * malformed arrays are refused, and release is called once whatever happens. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,13 +50,20 @@ static void append_random(sl_builder *b, const sl_type *type, bool nullable)
     }
     char text[32];
     switch (type->id) {
-    case SL_BOOL: ok(sl_builder_bool(b, random_below(2))); return;
+    case SL_BOOL:
+        ok(sl_builder_bool(b, random_below(2)));
+        return;
     case SL_DOUBLE:
-    case SL_FLOAT: ok(sl_builder_double(b, (double)random_below(1000) / 8)); return;
-    case SL_DECIMAL: ok(sl_builder_decimal(b, (sl_i128)random_below(100000) - 50000)); return;
+    case SL_FLOAT:
+        ok(sl_builder_double(b, (double)random_below(1000) / 8));
+        return;
+    case SL_DECIMAL:
+        ok(sl_builder_decimal(b, (sl_i128)random_below(100000) - 50000));
+        return;
     case SL_STRING:
     case SL_BINARY:
-        ok(sl_builder_bytes(b, text, (size_t)snprintf(text, sizeof text, "%.*s\xc3\xa9", (int)random_below(9), "abcdefgh")));
+        ok(sl_builder_bytes(
+            b, text, (size_t)snprintf(text, sizeof text, "%.*s\xc3\xa9", (int)random_below(9), "abcdefgh")));
         return;
     case SL_LIST:
     case SL_MAP:
@@ -69,12 +76,15 @@ static void append_random(sl_builder *b, const sl_type *type, bool nullable)
             append_random(sl_builder_child(b, i), type->fields[i].type, type->fields[i].nullable);
         ok(sl_builder_close(b));
         return;
-    default: ok(sl_builder_integer(b, random_below(100))); return;
+    default:
+        ok(sl_builder_integer(b, random_below(100)));
+        return;
     }
 }
 
 static const char wide_schema[] =
-    "b boolean, i int, l long, f float, d double, p decimal(10,2), s string not null, x binary, day date, at timestamp, "
+    "b boolean, i int, l long, f float, d double, p decimal(10,2), s string not null, x binary, day date, at "
+    "timestamp, "
     "tags list<string>, m map<string, int>, r struct<a: int not null, b: list<struct<c: string>>>";
 
 static sl_batch *random_batch(const char *text, int64_t rows)
@@ -159,7 +169,8 @@ static void test_round_trip(void **state)
     round_trip(0, 0, 0);
 }
 
-/* ---- foreign layouts ---------------------------------------------------------------------------------------- */
+/* ---- foreign layouts
+ * ---------------------------------------------------------------------------------------- */
 
 static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
 static void release_array(struct ArrowArray *array)
@@ -178,19 +189,27 @@ struct hand_made {
     const void *buffers[3];
 };
 
-static void hand_made(struct hand_made *h, const char *format, int64_t rows, int64_t n_buffers, const void *one, const void *two)
+static void hand_made(struct hand_made *h, const char *format, int64_t rows, int64_t n_buffers,
+                      const void *one, const void *two)
 {
     memset(h, 0, sizeof *h);
     releases = 0;
-    h->column = (struct ArrowSchema){.format = format, .name = "c", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
+    h->column = (struct ArrowSchema){
+        .format = format, .name = "c", .flags = ARROW_FLAG_NULLABLE, .release = release_schema};
     h->columns[0] = &h->column;
-    h->top = (struct ArrowSchema){.format = "+s", .name = "", .n_children = 1, .children = h->columns, .release = release_schema};
+    h->top = (struct ArrowSchema){
+        .format = "+s", .name = "", .n_children = 1, .children = h->columns, .release = release_schema};
     h->buffers[1] = one;
     h->buffers[2] = two;
-    h->values = (struct ArrowArray){.length = rows, .n_buffers = n_buffers, .buffers = h->buffers, .release = release_array};
+    h->values = (struct ArrowArray){
+        .length = rows, .n_buffers = n_buffers, .buffers = h->buffers, .release = release_array};
     h->children[0] = &h->values;
-    h->array = (struct ArrowArray){.length = rows, .n_buffers = 1, .buffers = h->top_buffers, .n_children = 1,
-                                   .children = h->children, .release = release_array};
+    h->array = (struct ArrowArray){.length = rows,
+                                   .n_buffers = 1,
+                                   .buffers = h->top_buffers,
+                                   .n_children = 1,
+                                   .children = h->children,
+                                   .release = release_array};
 }
 
 static sl_status hand_made_import(struct hand_made *h, sl_batch **out)
@@ -252,7 +271,8 @@ static void test_dictionary(void **state)
     const void *dictionary_buffers[3];
     memcpy(dictionary_buffers, buffers, sizeof buffers);
     struct ArrowSchema text = {.format = "u", .name = "", .release = release_schema};
-    struct ArrowArray dictionary = {.length = 2, .n_buffers = 3, .buffers = dictionary_buffers, .release = release_array};
+    struct ArrowArray dictionary = {
+        .length = 2, .n_buffers = 3, .buffers = dictionary_buffers, .release = release_array};
     hand_made(&h, "C", 4, 2, indexes, NULL);
     h.buffers[0] = validity;
     h.column.dictionary = &text;
@@ -312,9 +332,10 @@ static void test_unsupported_formats(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"vu", "string views"}, {"+r", "run-end"}, {"+ud:0,1", "dense unions"}, {"tDs", "durations"}, {"tiM", "intervals"},
-        {"?", "format '?'"}, {"d:80,2", "precision 80"}, {"d:x", "no decimal"}, {"w:", "no width"}, {"+l", "0 children"},
-        {"+m", "0 children"}, {"ts", "format 'ts'"}, {"tsu", "format 'tsu'"},
+        {"vu", "string views"},  {"+r", "run-end"},    {"+ud:0,1", "dense unions"}, {"tDs", "durations"},
+        {"tiM", "intervals"},    {"?", "format '?'"},  {"d:80,2", "precision 80"},  {"d:x", "no decimal"},
+        {"w:", "no width"},      {"+l", "0 children"}, {"+m", "0 children"},        {"ts", "format 'ts'"},
+        {"tsu", "format 'tsu'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hand_made h;

@@ -22,8 +22,8 @@ static void fails(sl_status status, const char *part)
     sl_status_free(status);
 }
 
-/* One line into a batch of the schema; canonical text of the row, or the error. The copy has no byte behind the line, so
- * that reading past it is seen by the sanitizer. */
+/* One line into a batch of the schema; canonical text of the row, or the error. The copy has no byte behind
+ * the line, so that reading past it is seen by the sanitizer. */
 static sl_status line_read(const char *schema_text, const char *line, char *out, size_t size)
 {
     const sl_type *schema;
@@ -59,17 +59,22 @@ static void test_reads(void **state)
         {"a int", "{\"z\":[1,{\"y\":\"\\u0041\"},true],\"a\":1,\"q\":-1.5e-7}", "{\"a\":1}"},
         {"a string", "{\"\\u0061\":\"\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\"}",
          "{\"a\":\"\xc3\xa9\xf0\x9f\x98\x80\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\"}"},
-        {"a decimal(38,3)", "{\"a\":12345678901234567890123456789012345.678}", "{\"a\":\"12345678901234567890123456789012345.678\"}"},
+        {"a decimal(38,3)", "{\"a\":12345678901234567890123456789012345.678}",
+         "{\"a\":\"12345678901234567890123456789012345.678\"}"},
         {"a decimal(9,3)", "{\"a\":\"-1.5\"}", "{\"a\":\"-1.500\"}"},
         {"a double", "{\"a\":\"-Infinity\"}", "{\"a\":\"-Infinity\"}"},
         {"a double, b float", "{\"a\":1E2,\"b\":0.1}", "{\"a\":100.0,\"b\":0.10000000149011612}"},
         {"a long", "{\"a\":1.5e1}", "{\"a\":15}"},
-        {"a date, b timestamp", "{\"a\":\"2024-01-31\",\"b\":1}", "{\"a\":\"2024-01-31\",\"b\":\"1970-01-01T00:00:00.000001Z\"}"},
-        {"a binary, b binary", "{\"a\":\"AP8=\",\"b\":\"hex:00fF\"}", "{\"a\":\"hex:00ff\",\"b\":\"hex:00ff\"}"},
+        {"a date, b timestamp", "{\"a\":\"2024-01-31\",\"b\":1}",
+         "{\"a\":\"2024-01-31\",\"b\":\"1970-01-01T00:00:00.000001Z\"}"},
+        {"a binary, b binary", "{\"a\":\"AP8=\",\"b\":\"hex:00fF\"}",
+         "{\"a\":\"hex:00ff\",\"b\":\"hex:00ff\"}"},
         {"a list<list<int>>", "{\"a\":[[],null,[1,null]]}", "{\"a\":[[],null,[1,null]]}"},
         {"a map<string,int>", "{\"a\":{\"y\":1,\"x\":null}}", "{\"a\":[[\"x\",null],[\"y\",1]]}"},
-        {"a map<int,map<string,int>>", "{\"a\":[[2,{\"k\":1}],[1,{\"k\":2}]]}", "{\"a\":[[1,[[\"k\",2]]],[2,[[\"k\",1]]]]}"},
-        {"a struct<b: int, c: struct<d: boolean>>", "{\"a\":{\"c\":{\"d\":true}}}", "{\"a\":{\"b\":null,\"c\":{\"d\":true}}}"},
+        {"a map<int,map<string,int>>", "{\"a\":[[2,{\"k\":1}],[1,{\"k\":2}]]}",
+         "{\"a\":[[1,[[\"k\",2]]],[2,[[\"k\",1]]]]}"},
+        {"a struct<b: int, c: struct<d: boolean>>", "{\"a\":{\"c\":{\"d\":true}}}",
+         "{\"a\":{\"b\":null,\"c\":{\"d\":true}}}"},
         {"a list<struct<b: int>>", "{\"a\":[{\"b\":1},null,{}]}", "{\"a\":[{\"b\":1},null,{\"b\":null}]}"},
     };
     char out[512];
@@ -164,12 +169,14 @@ static void test_value_position(void **state)
 static void test_truncation(void **state)
 {
     (void)state;
-    static const char line[] = "{\"s\":\"\\ud83d\\ude00\",\"l\":[1.5e+3,null],\"m\":{\"k\":[true,false]},\"z\":{\"q\":[{}]}}";
+    static const char line[] =
+        "{\"s\":\"\\ud83d\\ude00\",\"l\":[1.5e+3,null],\"m\":{\"k\":[true,false]},\"z\":{\"q\":[{}]}}";
     char part[sizeof line], out[512];
     for (size_t len = 0; len + 1 < sizeof line; len++) {
         memcpy(part, line, len);
         part[len] = '\0';
-        fails(line_read("s string, l list<double>, m map<string, list<boolean>>", part, out, sizeof out), "byte");
+        fails(line_read("s string, l list<double>, m map<string, list<boolean>>", part, out, sizeof out),
+              "byte");
     }
     ok(line_read("s string, l list<double>, m map<string, list<boolean>>", line, out, sizeof out));
 }
@@ -178,7 +185,8 @@ static void test_failing_allocations(void **state)
 {
     (void)state;
     const sl_type *schema;
-    static const char line[] = "{\"s\":\"\\ud83d\\ude00\",\"l\":[1.5e+3],\"m\":{\"k\":1,\"j\":2},\"x\":\"AP8=\"}";
+    static const char line[] =
+        "{\"s\":\"\\ud83d\\ude00\",\"l\":[1.5e+3],\"m\":{\"k\":1,\"j\":2},\"x\":\"AP8=\"}";
     ok(sl_schema_parse("s string, l list<double>, m map<string, int>, x binary", &schema));
     for (uint64_t nth = 1;; nth++) {
         sl_batch_builder b = {0};
@@ -207,7 +215,8 @@ static void test_failing_allocations(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- inference ---------------------------------------------------------------------------------------------- */
+/* ---- inference
+ * ---------------------------------------------------------------------------------------------- */
 
 static sl_status infer(const char *const *lines, char **out)
 {
@@ -243,13 +252,15 @@ static void test_infer(void **state)
 {
     (void)state;
     char *text;
-    infers((const char *const[]){"{\"a\":1,\"b\":null}", "", "{\"c\":true,\"a\":1.5,\"b\":\"x\"}", NULL}, "a double, b string, c boolean");
+    infers((const char *const[]){"{\"a\":1,\"b\":null}", "", "{\"c\":true,\"a\":1.5,\"b\":\"x\"}", NULL},
+           "a double, b string, c boolean");
     infers((const char *const[]){"{\"a\":9223372036854775807}", NULL}, "a long");
     infers((const char *const[]){"{\"a\":9223372036854775808}", NULL}, "a double");
     infers((const char *const[]){"{\"a\":[]}", "{\"a\":[{\"x\":1}]}", "{\"a\":[null,{\"y\":[2.5]}]}", NULL},
            "a list<struct<x: long, y: list<double>>>");
     infers((const char *const[]){"{\"a\":null,\"b\":[]}", NULL}, "a string, b list<string>");
-    fails(infer((const char *const[]){"{\"a\":1}", "{\"a\":\"x\"}", NULL}, &text), "line 2: a: byte 5: a string where other lines have an integer");
+    fails(infer((const char *const[]){"{\"a\":1}", "{\"a\":\"x\"}", NULL}, &text),
+          "line 2: a: byte 5: a string where other lines have an integer");
     fails(infer((const char *const[]){"{\"a\":{\"b\":1,\"b\":2}}", NULL}, &text), "twice");
     fails(infer((const char *const[]){"{\"a\":1} 2", NULL}, &text), "line 1: byte 8");
     fails(infer((const char *const[]){"{\"a\":{}}", NULL}, &text), "a: only empty objects");
@@ -260,8 +271,9 @@ static void test_infer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads),          cmocka_unit_test(test_refuses),    cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_value_position), cmocka_unit_test(test_truncation), cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_reads),      cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_depth),      cmocka_unit_test(test_value_position),
+        cmocka_unit_test(test_truncation), cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_infer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

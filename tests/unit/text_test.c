@@ -1,5 +1,5 @@
-/* Values as text and from text: the canonical form against what canon.py wrote (tests/data/column), Java's floats, the
- * forms of CSV cells, and the calendar. */
+/* Values as text and from text: the canonical form against what canon.py wrote (tests/data/column), Java's
+ * floats, the forms of CSV cells, and the calendar. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,9 +31,10 @@ static bool next_line(FILE *file, char *line, size_t size)
     return true;
 }
 
-static const char canonical_schema[] =
-    "b boolean, i int, l long, f float, d double, p decimal(9,3), w decimal(38,10), s string, x binary, day date, at timestamp, "
-    "loc timestamp_ntz, tags list<string>, m map<string, double>, r struct<z: string, a: int, `\xc3\xa9`: double, B: list<int>>";
+static const char canonical_schema[] = "b boolean, i int, l long, f float, d double, p decimal(9,3), w "
+                                       "decimal(38,10), s string, x binary, day date, at timestamp, "
+                                       "loc timestamp_ntz, tags list<string>, m map<string, double>, r "
+                                       "struct<z: string, a: int, `\xc3\xa9`: double, B: list<int>>";
 
 static const sl_type *schema_with_local_time(void)
 {
@@ -99,7 +100,8 @@ static void test_canonical(void **state)
     sl_type_unref(schema);
 }
 
-/* Reads a cell into a column of the type (as schema text) and writes it in a style; errors as their message. */
+/* Reads a cell into a column of the type (as schema text) and writes it in a style; errors as their message.
+ */
 static const char *read_and_write(const sl_type *type, const char *cell, enum sl_text_style style)
 {
     static char out[512];
@@ -141,36 +143,74 @@ static void test_cells(void **state)
 {
     (void)state;
     static const char *const good[][3] = {
-        {"boolean", "YES", "true"}, {"boolean", "f", "false"}, {"boolean", "1", "true"},
-        {"int", "-2147483648", "-2147483648"}, {"int", "+7", "7"}, {"int", "1e3", "1000"}, {"int", "12.00", "12"},
-        {"long", "9223372036854775807", "9223372036854775807"}, {"long", "0009223372036854775807", "9223372036854775807"},
-        {"decimal(5,2)", "999.99", "999.99"}, {"decimal(5,2)", "-1.5", "-1.50"}, {"decimal(5,2)", "1.2300", "1.23"},
-        {"decimal(5,2)", "12e-1", "1.20"}, {"decimal(38,0)", "-99999999999999999999999999999999999999", "-99999999999999999999999999999999999999"},
-        {"double", "nan", "NaN"}, {"double", "-inf", "-Infinity"}, {"double", "+Infinity", "Infinity"},
-        {"double", "2.2250738585072012e-308", "2.2250738585072014e-308"}, {"double", "1e-400", "0.0"},
-        {"double", "9007199254740993", "9007199254740992.0"}, {"double", "9007199254740993.00000000000000000001", "9007199254740994.0"},
-        {"float", "0.1", "0.1"}, {"float", "16777217", "16777216.0"}, {"float", "3.4028235e38", "3.4028235e+38"},
-        {"date", "2024-02-29", "2024-02-29"}, {"date", "-1", "1969-12-31"}, {"date", "0001-01-01", "0001-01-01"},
+        {"boolean", "YES", "true"},
+        {"boolean", "f", "false"},
+        {"boolean", "1", "true"},
+        {"int", "-2147483648", "-2147483648"},
+        {"int", "+7", "7"},
+        {"int", "1e3", "1000"},
+        {"int", "12.00", "12"},
+        {"long", "9223372036854775807", "9223372036854775807"},
+        {"long", "0009223372036854775807", "9223372036854775807"},
+        {"decimal(5,2)", "999.99", "999.99"},
+        {"decimal(5,2)", "-1.5", "-1.50"},
+        {"decimal(5,2)", "1.2300", "1.23"},
+        {"decimal(5,2)", "12e-1", "1.20"},
+        {"decimal(38,0)", "-99999999999999999999999999999999999999",
+         "-99999999999999999999999999999999999999"},
+        {"double", "nan", "NaN"},
+        {"double", "-inf", "-Infinity"},
+        {"double", "+Infinity", "Infinity"},
+        {"double", "2.2250738585072012e-308", "2.2250738585072014e-308"},
+        {"double", "1e-400", "0.0"},
+        {"double", "9007199254740993", "9007199254740992.0"},
+        {"double", "9007199254740993.00000000000000000001", "9007199254740994.0"},
+        {"float", "0.1", "0.1"},
+        {"float", "16777217", "16777216.0"},
+        {"float", "3.4028235e38", "3.4028235e+38"},
+        {"date", "2024-02-29", "2024-02-29"},
+        {"date", "-1", "1969-12-31"},
+        {"date", "0001-01-01", "0001-01-01"},
         {"timestamp", "2024-01-31T12:34:56.123456Z", "2024-01-31T12:34:56.123456Z"},
         {"timestamp", "2024-01-31 12:34", "2024-01-31T12:34:00.000000Z"},
         {"timestamp", "2024-01-31 12:34:56.5+05:30", "2024-01-31T07:04:56.500000Z"},
-        {"timestamp", "2024-01-31 00:34:56-01", "2024-01-31T01:34:56.000000Z"}, {"timestamp", "-1", "1969-12-31T23:59:59.999999Z"},
-        {"timestamp", "2024-01-31", "2024-01-31T00:00:00.000000Z"}, {"timestamp", "2024-01-31 12:34:56.123456000", "2024-01-31T12:34:56.123456Z"},
-        {"string", "", ""}, {"string", " \"x\" ", " \"x\" "}, {"binary", "a\xff", "hex:61ff"},
-        {"list<int>", "[1, null,3] ", "[1,null,3]"}, {"struct<a: int, b: string>", "{\"b\":\"x\"}", "{\"a\":null,\"b\":\"x\"}"},
+        {"timestamp", "2024-01-31 00:34:56-01", "2024-01-31T01:34:56.000000Z"},
+        {"timestamp", "-1", "1969-12-31T23:59:59.999999Z"},
+        {"timestamp", "2024-01-31", "2024-01-31T00:00:00.000000Z"},
+        {"timestamp", "2024-01-31 12:34:56.123456000", "2024-01-31T12:34:56.123456Z"},
+        {"string", "", ""},
+        {"string", " \"x\" ", " \"x\" "},
+        {"binary", "a\xff", "hex:61ff"},
+        {"list<int>", "[1, null,3] ", "[1,null,3]"},
+        {"struct<a: int, b: string>", "{\"b\":\"x\"}", "{\"a\":null,\"b\":\"x\"}"},
         {"map<int, string>", "{\"1\":\"x\"}", "{\"1\":\"x\"}"},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_string_equal(cell(good[i][0], good[i][1]), good[i][2]);
     static const char *const bad[][3] = {
-        {"boolean", "maybe", "not a boolean"}, {"int", "2147483648", "out of the range of int"}, {"int", "1.5", "without fraction"},
-        {"int", "", "not an integer"}, {"int", " 1", "not an integer"}, {"long", "9223372036854775808", "out of the range"},
-        {"long", "1e99", "out of the range"}, {"decimal(5,2)", "1.234", "more than the 2 decimals"}, {"decimal(5,2)", "1000", "more digits than"},
-        {"double", "1e999", "out of the range"}, {"double", "1,5", "not a number"}, {"double", "0x10", "not a number"}, {"double", ".", "not a number"},
-        {"float", "3.5e38", "out of the range"}, {"date", "2023-02-29", "not a date"}, {"date", "20240131", "not a date"}, {"date", "2024-1-31", "not a date"},
-        {"timestamp", "2024-01-31 24:00", "not a timestamp"}, {"timestamp", "2024-01-31 12:00:00.", "not a timestamp"},
-        {"timestamp", "2024-01-31 12:00:00.1234567", "more digits"}, {"timestamp", "2024-01-31 12:00:00+1", "not a timestamp"},
-        {"string", "a\xc3", "byte 1 of the string is not valid UTF-8"}, {"list<int>", "[1] 2", "something follows"},
+        {"boolean", "maybe", "not a boolean"},
+        {"int", "2147483648", "out of the range of int"},
+        {"int", "1.5", "without fraction"},
+        {"int", "", "not an integer"},
+        {"int", " 1", "not an integer"},
+        {"long", "9223372036854775808", "out of the range"},
+        {"long", "1e99", "out of the range"},
+        {"decimal(5,2)", "1.234", "more than the 2 decimals"},
+        {"decimal(5,2)", "1000", "more digits than"},
+        {"double", "1e999", "out of the range"},
+        {"double", "1,5", "not a number"},
+        {"double", "0x10", "not a number"},
+        {"double", ".", "not a number"},
+        {"float", "3.5e38", "out of the range"},
+        {"date", "2023-02-29", "not a date"},
+        {"date", "20240131", "not a date"},
+        {"date", "2024-1-31", "not a date"},
+        {"timestamp", "2024-01-31 24:00", "not a timestamp"},
+        {"timestamp", "2024-01-31 12:00:00.", "not a timestamp"},
+        {"timestamp", "2024-01-31 12:00:00.1234567", "more digits"},
+        {"timestamp", "2024-01-31 12:00:00+1", "not a timestamp"},
+        {"string", "a\xc3", "byte 1 of the string is not valid UTF-8"},
+        {"list<int>", "[1] 2", "something follows"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(bad[i][0], bad[i][1], bad[i][2]);
@@ -183,12 +223,15 @@ static void test_times(void **state)
     ok(sl_type_timestamp(SL_NANOS, false, &local));
     ok(sl_type_time(SL_NANOS, &nanos));
     ok(sl_type_time(SL_MILLIS, &millis));
-    assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_PLAIN), "1969-12-31T23:59:59.999999999");
-    assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_CANONICAL), "\"1969-12-31T23:59:59.999999\"");
+    assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_PLAIN),
+                        "1969-12-31T23:59:59.999999999");
+    assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_CANONICAL),
+                        "\"1969-12-31T23:59:59.999999\"");
     assert_non_null(strstr(read_and_write(local, "2024-01-01 00:00Z", SL_TEXT_PLAIN), "no time zone"));
     assert_non_null(strstr(read_and_write(local, "2300-01-01 00:00", SL_TEXT_PLAIN), "out of the range"));
     assert_string_equal(read_and_write(nanos, "23:59:59.000000001", SL_TEXT_PLAIN), "23:59:59.000000001");
-    assert_string_equal(read_and_write(nanos, "23:59:59.000001999", SL_TEXT_CANONICAL), "\"23:59:59.000001\"");
+    assert_string_equal(read_and_write(nanos, "23:59:59.000001999", SL_TEXT_CANONICAL),
+                        "\"23:59:59.000001\"");
     assert_string_equal(read_and_write(millis, "86399999", SL_TEXT_CANONICAL), "\"23:59:59.999000\"");
     assert_non_null(strstr(read_and_write(millis, "86400000", SL_TEXT_PLAIN), "within one day"));
     assert_non_null(strstr(read_and_write(millis, "12:60:00", SL_TEXT_PLAIN), "not a time"));
@@ -213,9 +256,20 @@ static void test_java(void **state) /* spec/write-path.md 1.2, and Double.toStri
     static const struct {
         double value;
         const char *text;
-    } doubles[] = {{1.5, "1.5"}, {0.001, "0.001"}, {9.999e-4, "9.999E-4"}, {9999999.0, "9999999.0"}, {1e7, "1.0E7"}, {-0.0, "-0.0"},
-                   {0.0, "0.0"}, {1e23, "1.0E23"}, {4.9406564584124654e-324, "4.9E-324"}, {DBL_MAX, "1.7976931348623157E308"},
-                   {100, "100.0"}, {-12345.678, "-12345.678"}, {2e-3, "0.002"}, {1e-5, "1.0E-5"}};
+    } doubles[] = {{1.5, "1.5"},
+                   {0.001, "0.001"},
+                   {9.999e-4, "9.999E-4"},
+                   {9999999.0, "9999999.0"},
+                   {1e7, "1.0E7"},
+                   {-0.0, "-0.0"},
+                   {0.0, "0.0"},
+                   {1e23, "1.0E23"},
+                   {4.9406564584124654e-324, "4.9E-324"},
+                   {DBL_MAX, "1.7976931348623157E308"},
+                   {100, "100.0"},
+                   {-12345.678, "-12345.678"},
+                   {2e-3, "0.002"},
+                   {1e-5, "1.0E-5"}};
     for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
         assert_string_equal(java(doubles[i].value, false), doubles[i].text);
     assert_string_equal(java((double)NAN, false), "NaN");
@@ -262,9 +316,18 @@ static void test_infer(void **state)
     (void)state;
     static const struct {
         const char *cells[4], *type;
-    } cases[] = {{{"", "true", "FALSE"}, "boolean"}, {{"1", "-5", ""}, "long"}, {{"1", "0.5", "NaN"}, "double"}, {{"007", "8"}, "string"},
-                 {{"99999999999999999999"}, "string"}, {{"2024-01-31"}, "date"}, {{"2024-01-31", "2024-01-31 10:00"}, "timestamp"},
-                 {{"1", "2024-01-31"}, "string"}, {{"true", "1"}, "string"}, {{"", ""}, "string"}, {{"x"}, "string"}, {{"0", "-0.5"}, "double"}};
+    } cases[] = {{{"", "true", "FALSE"}, "boolean"},
+                 {{"1", "-5", ""}, "long"},
+                 {{"1", "0.5", "NaN"}, "double"},
+                 {{"007", "8"}, "string"},
+                 {{"99999999999999999999"}, "string"},
+                 {{"2024-01-31"}, "date"},
+                 {{"2024-01-31", "2024-01-31 10:00"}, "timestamp"},
+                 {{"1", "2024-01-31"}, "string"},
+                 {{"true", "1"}, "string"},
+                 {{"", ""}, "string"},
+                 {{"x"}, "string"},
+                 {{"0", "-0.5"}, "double"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(inferred(cases[i].cells), cases[i].type);
 }

@@ -59,7 +59,7 @@ struct sl_run {
 
 enum sl_order_policy {
     SL_ORDER_STRICT, /* a run that goes backwards is SL_E_CORRUPT with run name and row */
-    SL_ORDER_REPAIR, /* the caller should have sorted it: see sl_merge_options.repair */
+    SL_ORDER_REPAIR, /* the same error: rows may be out already, so the caller opens the run anew through sl_sort_stream */
 };
 
 enum sl_delete_policy {
@@ -84,7 +84,10 @@ struct sl_merge_options {
 };
 
 struct sl_merge_counts {
-    uint64_t rows_in, rows_out, deletes_in, deletes_out;
+    uint64_t rows_in;     /* records of all runs, deletes included */
+    uint64_t rows_out;    /* data rows of the result */
+    uint64_t deletes_in;  /* rows of delete runs and marked rows, of rows_in */
+    uint64_t deletes_out; /* delete records of sl_merge_operands */
     uint64_t updated;     /* keys of a base row that a newer record replaced */
     uint64_t inserted;    /* keys without a base row that yield a row */
     uint64_t deleted;     /* base keys that yield nothing (or a delete) */
@@ -117,15 +120,16 @@ SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count,
  * Several sorters (one a file group) share one budget: when it is exhausted the owner asks the largest to spill. */
 typedef struct sl_sorter sl_sorter;
 SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime, sl_sorter **out);
-/* Rows `rows[0..count)` of the batch. Copies. SL_E_MEMORY only when nothing is left to spill. */
+/* Rows `rows[0..count)` of the batch. Copies. Over the budget the sorter spills its own rows first; SL_E_MEMORY when it
+ * has none and others hold the budget: nothing was taken then, the owner may spill another sorter and try again. */
 SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);
 /* Sorts what is in memory and writes it as one run to a temporary file (already unlinked: a crash leaves nothing). */
 SL_MUST_USE sl_status sl_sorter_spill(sl_sorter *sorter);
 /* The runs, oldest first; *runs (array) is the caller's, each stream must be closed (or given to a merge). The sorter must
- * outlive them. When there are more than `fan_in` runs, a prefix is merged first (multi-pass over prefixes, keeping
- * every record: no folding). */
+ * outlive them. When there are more than `fan_in` runs, neighbours are merged first, a prefix or in passes over all,
+ * keeping every record: no folding. fan_in 0 or 1: one run comes out. */
 SL_MUST_USE sl_status sl_sorter_finish(sl_sorter *sorter, size_t fan_in, struct sl_run **runs, size_t *count);
 void sl_sorter_free(sl_sorter *sorter); /* NULL is fine */
 

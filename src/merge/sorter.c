@@ -6,8 +6,11 @@
 #include "merge/merge_int.h"
 
 enum { BATCH_ROWS = 16384, FAN_IN = 32 };
-#define CHUNK_BYTES     ((size_t)64 << 20) /* a chunk is closed when it has grown so far */
-#define CHUNK_BYTES_MAX ((size_t)1 << 30)  /* ... and before an append could take its offsets to 2^31 */
+/* A chunk is closed when it has grown so far. Large: the rows of one chunk are gathered with one call a
+ * column. */
+#define CHUNK_BYTES ((size_t)512 << 20)
+/* ... and before an append could take its offsets to 2^31. */
+#define CHUNK_BYTES_MAX ((size_t)1 << 30)
 #define ROW_OVERHEAD    (2 * sizeof(struct sort_entry))
 
 struct sl_sorter {
@@ -18,7 +21,8 @@ struct sl_sorter {
     size_t builder_rows;
     sl_batch **chunks;
     size_t chunk_count, chunk_cap;
-    size_t chunk_bytes; /* of the closed ones */
+    size_t chunk_bytes;  /* of the closed ones */
+    size_t chunk_target; /* CHUNK_BYTES, less in tests */
     size_t rows_in_memory;
     uint64_t rows;
     size_t reserved;            /* of the budget */
@@ -43,6 +47,7 @@ sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_
     s->schema = sl_type_ref(schema);
     s->key = key;
     s->runtime = runtime;
+    s->chunk_target = CHUNK_BYTES;
     sl_status status = sl_batch_builder_init(&s->builder, schema);
     if (status != SL_OK) {
         sl_sorter_free(s);
@@ -89,10 +94,11 @@ size_t sl_sorter_memory(const sl_sorter *s)
            s->rows_in_memory * ROW_OVERHEAD;
 }
 
+void sorter_set_chunk_bytes(sl_sorter *s, size_t bytes) { s->chunk_target = bytes; }
+
 uint64_t sl_sorter_rows(const sl_sorter *s) { return s->rows; }
 
-/* ---- collecting
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- collecting --------------------------------------------------------------------------------------- */
 
 static sl_status close_chunk(sl_sorter *s)
 {
@@ -185,7 +191,7 @@ static sl_status sorter_append(sl_sorter *s, const sl_batch *batch, const uint32
         status = close_chunk(s);
     if (status == SL_OK)
         status = copy_rows(s, batch, rows, count);
-    if (status == SL_OK && sl_batch_builder_bytes(&s->builder) >= CHUNK_BYTES)
+    if (status == SL_OK && sl_batch_builder_bytes(&s->builder) >= s->chunk_target)
         status = close_chunk(s);
     s->failed = status != SL_OK; /* the builder may only be freed now */
     settle_reservation(s);
@@ -315,8 +321,7 @@ static sl_status sorted_open(const sl_sorter *s, sl_stream **out)
     return SL_OK;
 }
 
-/* ---- spilling
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- spilling ----------------------------------------------------------------------------------------- */
 
 static sl_status spilled_reserve(sl_sorter *s)
 {
@@ -359,8 +364,7 @@ sl_status sl_sorter_spill(sl_sorter *s)
     return status;
 }
 
-/* ---- finishing
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- finishing ---------------------------------------------------------------------------------------- */
 
 static void close_runs(struct sl_run *runs, size_t count)
 {
@@ -474,8 +478,7 @@ sl_status sl_sorter_finish(sl_sorter *s, size_t fan_in, struct sl_run **runs, si
     return status;
 }
 
-/* ---- a stream, sorted
- * ------------------------------------------------------------------------------------------------- */
+/* ---- a stream, sorted --------------------------------------------------------------------------------- */
 
 struct sort_stream {
     sl_stream base;

@@ -1,7 +1,7 @@
 /*
- * The loser tree against spec/lsm-layout.md 10 (golden check G-18): the worked example of 10.5 cell by cell, every k
- * with empty runs, equal keys and in-run duplicates against a plain sort, the comparison bound, and the invariants after
- * every step. SEED=n repeats a random run.
+ * The loser tree against spec/lsm-layout.md 10 (golden check G-18): the worked example of 10.5 cell by cell,
+ * every k with empty runs, equal keys and in-run duplicates against a plain sort, the comparison bound, and
+ * the invariants after every step. SEED=n repeats a random run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "merge/merge_int.h"
 
-/* ---- runs in memory --------------------------------------------------------------------------------------------- */
+/* ---- runs in memory ----------------------------------------------------------------------------------- */
 
 struct item {
     uint8_t key[8];
@@ -77,7 +77,7 @@ static int item_compare(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* ---- the worked example ------------------------------------------------------------------------------------------ */
+/* ---- the worked example ------------------------------------------------------------------------------- */
 
 static struct sources sources_of_texts(const char *const *texts, size_t count)
 {
@@ -99,7 +99,8 @@ static void sources_free(struct sources *all)
     free(all->list);
 }
 
-static void show_cell(const sl_loser_tree *tree, const struct sources *all, size_t node, char *out, size_t size)
+static void show_cell(const sl_loser_tree *tree, const struct sources *all, size_t node, char *out,
+                      size_t size)
 {
     static const char *const names[] = {"W_NEW", "W_SAME", "W_POP", "L_NEW", "L_SAME", "L_POP"};
     enum sl_leaf_state state;
@@ -114,7 +115,8 @@ static void show_cell(const sl_loser_tree *tree, const struct sources *all, size
     snprintf(out, size, "S%d:%s %s%s", source, key, names[state], jump);
 }
 
-static void expect_step(const sl_loser_tree *tree, const struct sources *all, const char *champion, const char *node1, const char *node2, uint64_t comparisons)
+static void expect_step(const sl_loser_tree *tree, const struct sources *all, const char *champion,
+                        const char *node1, const char *node2, uint64_t comparisons)
 {
     char text[64];
     show_cell(tree, all, 0, text, sizeof text);
@@ -166,7 +168,7 @@ static void test_worked_example(void **state)
     sources_free(&all);
 }
 
-/* ---- against a plain sort ----------------------------------------------------------------------------------------- */
+/* ---- against a plain sort ----------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -235,8 +237,8 @@ static void check_runner_up(const sl_loser_tree *t, const struct sources *all, i
         assert_int_equal(bytes_compare(found.key, found.len, least->key, least->len), 0);
 }
 
-/* Merges and compares with the sorted union; groups must be exactly the equal keys. With `replay` groups of one record
- * are left behind by a replay instead of a pop. */
+/* Merges and compares with the sorted union; groups must be exactly the equal keys. With `replay` groups of
+ * one record are left behind by a replay instead of a pop. */
 static void merge_and_check(struct sources *all, bool replay)
 {
     size_t total = 0;
@@ -294,7 +296,8 @@ static void test_every_k(void **state)
     (void)state;
     static const size_t ks[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 64, 100, 1000};
     static const struct shape shapes[] = {
-        {20, 3, 2, false}, {20, 256, 8, false}, {5, 1, 0, false}, {1, 2, 1, false}, {60, 26, 1, true}, {0, 1, 1, false}, {12, 256, 2, true},
+        {20, 3, 2, false}, {20, 256, 8, false}, {5, 1, 0, false},   {1, 2, 1, false},
+        {60, 26, 1, true}, {0, 1, 1, false},    {12, 256, 2, true},
     };
     for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
@@ -308,7 +311,8 @@ static void test_every_k(void **state)
             }
 }
 
-/* Shared keys cost nothing: with every key in all k runs there is far less than one comparison a record (10.4). */
+/* Shared keys cost nothing: with every key in all k runs there is far less than one comparison a record
+ * (10.4). */
 static void test_ties_are_free(void **state)
 {
     (void)state;
@@ -383,8 +387,9 @@ int main(void)
     printf("SEED=%" PRIu64 "\n", random_state);
     random_state = random_state * 2862933555777941757u + 3037000493u;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_every_k),    cmocka_unit_test(test_ties_are_free),
-        cmocka_unit_test(test_failing_sources), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_every_k),
+        cmocka_unit_test(test_ties_are_free),  cmocka_unit_test(test_failing_sources),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

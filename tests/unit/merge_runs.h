@@ -28,10 +28,10 @@ enum { RUNS_MAX = 12, OPS_MAX = 4096 };
 /* One record of a history. */
 struct op {
     char key[32];
-    bool has[2];     /* ordering values that are not null */
-    int64_t value;   /* of the first ordering field */
-    char text[8];    /* of the second */
-    bool is_delete;  /* delete log or marked */
+    bool has[2];    /* ordering values that are not null */
+    int64_t value;  /* of the first ordering field */
+    char text[8];   /* of the second */
+    bool is_delete; /* delete log or marked */
     bool marked, custom;
     bool in_delete_run, in_base;
     size_t source;
@@ -58,7 +58,7 @@ SL_UNUSED static void ok(sl_status status)
 
 SL_UNUSED static const char *const ordering_names[] = {"ts", "s"};
 
-/* ---- batches in memory as a stream ------------------------------------------------------------------------------- */
+/* ---- batches in memory as a stream -------------------------------------------------------------------- */
 
 struct memory_stream {
     sl_stream base;
@@ -103,7 +103,7 @@ SL_UNUSED static void memory_stream_add(struct memory_stream *s, sl_batch *batch
     s->batches[s->count++] = batch;
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------------------------ */
+/* ---- schemas ------------------------------------------------------------------------------------------ */
 
 static const sl_type *type_of(enum sl_type_id id)
 {
@@ -114,12 +114,18 @@ static const sl_type *type_of(enum sl_type_id id)
 
 SL_UNUSED static const sl_type *row_schema(struct ordering ordering)
 {
-    const sl_type *text = type_of(SL_STRING), *flag = type_of(SL_BOOL), *id = type_of(SL_INT64), *ts = type_of(ordering.first), *list;
+    const sl_type *text = type_of(SL_STRING), *flag = type_of(SL_BOOL), *id = type_of(SL_INT64),
+                  *ts = type_of(ordering.first), *list;
     sl_field element = {.name = "element", .type = id, .nullable = true};
     ok(sl_type_list(&element, &list));
     sl_field fields[] = {
-        {"_hoodie_record_key", text, false, NULL}, {"id", id, false, NULL},  {"ts", ts, true, NULL},    {"s", text, true, NULL},
-        {"_hoodie_is_deleted", flag, true, NULL},  {"op", text, true, NULL}, {"list", list, true, NULL},
+        {"_hoodie_record_key", text, false, NULL},
+        {"id", id, false, NULL},
+        {"ts", ts, true, NULL},
+        {"s", text, true, NULL},
+        {"_hoodie_is_deleted", flag, true, NULL},
+        {"op", text, true, NULL},
+        {"list", list, true, NULL},
     };
     const sl_type *schema;
     ok(sl_type_struct(fields, sizeof fields / sizeof *fields, &schema));
@@ -134,14 +140,17 @@ SL_UNUSED static const sl_type *row_schema(struct ordering ordering)
 SL_UNUSED static const sl_type *delete_log_schema(struct ordering ordering)
 {
     const sl_type *text = type_of(SL_STRING), *ts = type_of(ordering.first), *schema;
-    sl_field fields[] = {{"_hoodie_record_key", text, false, NULL}, {"ts", ts, true, NULL}, {"s", text, true, NULL}};
+    sl_field fields[] = {
+        {"_hoodie_record_key", text, false, NULL}, {"ts", ts, true, NULL}, {"s", text, true, NULL}};
     ok(sl_type_struct(fields, ordering.count + 1, &schema));
     sl_type_unref(text);
     sl_type_unref(ts);
     return schema;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void put_first(sl_builder *b, enum sl_type_id id, const struct op *op)
 {
@@ -179,7 +188,9 @@ SL_UNUSED static void put_row(sl_batch_builder *b, struct ordering ordering, con
     ok(sl_builder_integer(b->columns[1], op->id));
     put_first(b->columns[2], ordering.first, op);
     put_second(b->columns[3], op);
-    ok(op->marked ? sl_builder_bool(b->columns[4], true) : op->id % 2 ? sl_builder_null(b->columns[4]) : sl_builder_bool(b->columns[4], false));
+    ok(op->marked   ? sl_builder_bool(b->columns[4], true)
+       : op->id % 2 ? sl_builder_null(b->columns[4])
+                    : sl_builder_bool(b->columns[4], false));
     ok(op->custom ? sl_builder_bytes(b->columns[5], "D", 1) : sl_builder_bytes(b->columns[5], "U", 1));
     put_list(b->columns[6], op->id);
 }
@@ -194,7 +205,8 @@ static void put_delete(sl_batch_builder *b, struct ordering ordering, const stru
 }
 
 /* The run of `source` as a stream of batches of `sizes(turn)` rows. */
-static sl_stream *history_stream(const struct history *h, size_t source, struct ordering ordering, const sl_type *rows, int64_t batch)
+static sl_stream *history_stream(const struct history *h, size_t source, struct ordering ordering,
+                                 const sl_type *rows, int64_t batch)
 {
     bool deletes = h->kind[source] == 'D';
     const sl_type *schema = deletes ? delete_log_schema(ordering) : sl_type_ref(rows);
@@ -221,14 +233,17 @@ static sl_stream *history_stream(const struct history *h, size_t source, struct 
     return &s->base;
 }
 
-SL_UNUSED static void history_runs(const struct history *h, struct ordering ordering, const sl_type *rows, int64_t batch, struct sl_run *runs)
+SL_UNUSED static void history_runs(const struct history *h, struct ordering ordering, const sl_type *rows,
+                                   int64_t batch, struct sl_run *runs)
 {
-    static const char *const names[] = {"run0", "run1", "run2", "run3", "run4", "run5", "run6", "run7", "run8", "run9", "run10", "run11"};
+    static const char *const names[] = {"run0", "run1", "run2", "run3", "run4",  "run5",
+                                        "run6", "run7", "run8", "run9", "run10", "run11"};
     for (size_t s = 0; s < h->runs; s++)
-        runs[s] = (struct sl_run){history_stream(h, s, ordering, rows, batch), h->kind[s] == 'D', h->kind[s] == 'B', names[s]};
+        runs[s] = (struct sl_run){history_stream(h, s, ordering, rows, batch), h->kind[s] == 'D',
+                                  h->kind[s] == 'B', names[s]};
 }
 
-/* ---- text to history ------------------------------------------------------------------------------------------------ */
+/* ---- text to history ---------------------------------------------------------------------------------- */
 
 SL_UNUSED static void history_parse(struct history *h, const char *const *runs, size_t count)
 {
@@ -242,7 +257,10 @@ SL_UNUSED static void history_parse(struct history *h, const char *const *runs, 
                 continue;
             }
             struct op *op = &h->ops[h->count];
-            *op = (struct op){.source = s, .id = (int64_t)h->count, .in_delete_run = h->kind[s] == 'D', .in_base = h->kind[s] == 'B'};
+            *op = (struct op){.source = s,
+                              .id = (int64_t)h->count,
+                              .in_delete_run = h->kind[s] == 'D',
+                              .in_base = h->kind[s] == 'B'};
             h->count++;
             size_t key = strcspn(p, "=");
             memcpy(op->key, p, key);

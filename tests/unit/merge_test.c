@@ -1,6 +1,7 @@
 /*
- * The merge against spec/lsm-layout.md 8 and spec/log-format.md 10: the tables of both pages row by row (G-15, G-16,
- * G-17, G-21, G-23), and thousands of random histories against a dictionary model. SEED=n repeats a random run.
+ * The merge against spec/lsm-layout.md 8 and spec/log-format.md 10: the tables of both pages row by row
+ * (G-15, G-16, G-17, G-21, G-23), and thousands of random histories against a dictionary model. SEED=n
+ * repeats a random run.
  */
 #include "merge_runs.h"
 
@@ -20,7 +21,7 @@ static struct sl_merge_options options_for(struct ordering ordering, const sl_ty
     };
 }
 
-/* ---- collecting results ---------------------------------------------------------------------------------------------- */
+/* ---- collecting results ------------------------------------------------------------------------------- */
 
 struct result {
     int64_t ids[OPS_MAX];
@@ -69,7 +70,9 @@ static sl_status drain(const struct history *h, sl_stream *merged, struct result
     }
 }
 
-static void run_merge(const struct history *h, struct ordering ordering, const struct sl_merge_options *options, int64_t batch, struct result *r, struct sl_merge_counts *counts)
+static void run_merge(const struct history *h, struct ordering ordering,
+                      const struct sl_merge_options *options, int64_t batch, struct result *r,
+                      struct sl_merge_counts *counts)
 {
     struct sl_run runs[RUNS_MAX];
     history_runs(h, ordering, options->schema, batch, runs);
@@ -80,16 +83,18 @@ static void run_merge(const struct history *h, struct ordering ordering, const s
     sl_stream_close(merged);
 }
 
-/* ---- histories as text ------------------------------------------------------------------------------------------------- */
+/* ---- histories as text -------------------------------------------------------------------------------- */
 
-static void result_text(const struct history *h, const struct result *r, struct ordering ordering, char *out, size_t size)
+static void result_text(const struct history *h, const struct result *r, struct ordering ordering, char *out,
+                        size_t size)
 {
     size_t at = 0;
     out[0] = 0;
     for (size_t i = 0; i < r->count; i++) {
         const struct op *op = &h->ops[r->ids[i]];
         at += (size_t)snprintf(out + at, size - at, "%s%s=", i ? " " : "", op->key);
-        at += op->has[0] ? (size_t)snprintf(out + at, size - at, "%" PRId64, op->value) : (size_t)snprintf(out + at, size - at, "-");
+        at += op->has[0] ? (size_t)snprintf(out + at, size - at, "%" PRId64, op->value)
+                         : (size_t)snprintf(out + at, size - at, "-");
         if (ordering.count > 1)
             at += (size_t)snprintf(out + at, size - at, "/%s", op->has[1] ? op->text : "-");
         at += (size_t)snprintf(out + at, size - at, "@%zu", op->source);
@@ -125,21 +130,24 @@ static void expect_with(struct setting setting, const char *const *runs, size_t 
     sl_type_unref(schema);
 }
 
-#define RUNS(...) (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
-#define LSM(want, ...) expect_with((struct setting){LONG_TS, SL_EVENT_TIME, false, false}, RUNS(__VA_ARGS__), want)
-#define CLASSIC(want, ...) expect_with((struct setting){LONG_TS, SL_EVENT_TIME, true, false}, RUNS(__VA_ARGS__), want)
-#define COMMIT(want, ...)                                                                                            \
-    do {                                                                                                             \
-        expect_with((struct setting){LONG_TS, SL_COMMIT_TIME, false, false}, RUNS(__VA_ARGS__), want);               \
-        expect_with((struct setting){LONG_TS, SL_COMMIT_TIME, true, false}, RUNS(__VA_ARGS__), want);                \
+#define RUNS(...)                                                                                            \
+    (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+#define LSM(want, ...)                                                                                       \
+    expect_with((struct setting){LONG_TS, SL_EVENT_TIME, false, false}, RUNS(__VA_ARGS__), want)
+#define CLASSIC(want, ...)                                                                                   \
+    expect_with((struct setting){LONG_TS, SL_EVENT_TIME, true, false}, RUNS(__VA_ARGS__), want)
+#define COMMIT(want, ...)                                                                                    \
+    do {                                                                                                     \
+        expect_with((struct setting){LONG_TS, SL_COMMIT_TIME, false, false}, RUNS(__VA_ARGS__), want);       \
+        expect_with((struct setting){LONG_TS, SL_COMMIT_TIME, true, false}, RUNS(__VA_ARGS__), want);        \
     } while (0)
-#define BOTH(want, ...)                                                                                              \
-    do {                                                                                                             \
-        LSM(want, __VA_ARGS__);                                                                                      \
-        CLASSIC(want, __VA_ARGS__);                                                                                  \
+#define BOTH(want, ...)                                                                                      \
+    do {                                                                                                     \
+        LSM(want, __VA_ARGS__);                                                                              \
+        CLASSIC(want, __VA_ARGS__);                                                                          \
     } while (0)
 
-/* ---- tables of the pages ------------------------------------------------------------------------------------------------ */
+/* ---- tables of the pages ------------------------------------------------------------------------------ */
 
 static void test_event_time(void **state) /* lsm-layout.md 8.3 */
 {
@@ -159,7 +167,7 @@ static void test_event_time(void **state) /* lsm-layout.md 8.3 */
     BOTH("", "B k=10", "D k=-");
     BOTH("k=3@2", "B k=1", "D k=-", "R k=3");
     BOTH("", "B k=10", "R k=15", "D k=-");
-    BOTH("k=-@1", "B k=-", "R k=-");  /* null equals null: the newer */
+    BOTH("k=-@1", "B k=-", "R k=-");   /* null equals null: the newer */
     BOTH("k=-5@0", "B k=-5", "R k=-"); /* null is lower than every value of a LONG */
     LSM("a=1@0 k=20@1 z=5@2", "B a=1 k=10", "R k=20", "R z=5");
     BOTH("", "B k=10", "R k=15*");
@@ -198,7 +206,8 @@ static void test_log_format_table(void **state) /* log-format.md 10.6, event tim
     expect_with(two, RUNS("B k=100/m", "R k=100/z"), "k=100/z@1");
     expect_with(two, RUNS("B k=100/m", "D k=100/a"), "k=100/m@0");
     expect_with(two, RUNS("B k=100/m", "D k=100/z"), "");
-    expect_with(two, RUNS("B k=100/m", "D k=-/z"), "k=100/m@0"); /* a null beside a value is no commit-time delete */
+    expect_with(two, RUNS("B k=100/m", "D k=-/z"),
+                "k=100/m@0"); /* a null beside a value is no commit-time delete */
     expect_with(two, RUNS("B k=100/m", "D k=-/-"), "");
     for (int classic = 0; classic < 2; classic++) {
         struct setting integer = {{SL_INT32, 1}, SL_EVENT_TIME, classic, false};
@@ -206,7 +215,8 @@ static void test_log_format_table(void **state) /* log-format.md 10.6, event tim
         expect_with(integer, RUNS("B k=-5", "R k=-"), "k=-@1");
         expect_with(integer, RUNS("B k=-", "R k=-1"), "k=-@0");
         expect_with(integer, RUNS("B k=5", "D k=0"), ""); /* 0 of an INT column: a commit-time delete */
-        expect_with((struct setting){LONG_TS, SL_EVENT_TIME, classic, false}, RUNS("B k=5", "D k=0"), "k=5@0");
+        expect_with((struct setting){LONG_TS, SL_EVENT_TIME, classic, false}, RUNS("B k=5", "D k=0"),
+                    "k=5@0");
     }
 }
 
@@ -247,7 +257,8 @@ static void test_duplicates(void **state)
     BOTH("", "R k=3 k=9! k=2");
     /* A plain insert keeps everything, by key, source and row. */
     struct setting keep = {LONG_TS, SL_EVENT_TIME, false, true};
-    expect_with(keep, RUNS("B a=1 k=3 k=2", "R a=9 k=7! k=1", "R k=0"), "a=1@0 a=9@1 k=3@0 k=2@0 k=7@1 k=1@1 k=0@2");
+    expect_with(keep, RUNS("B a=1 k=3 k=2", "R a=9 k=7! k=1", "R k=0"),
+                "a=1@0 a=9@1 k=3@0 k=2@0 k=7@1 k=1@1 k=0@2");
 }
 
 static void test_no_runs(void **state)
@@ -259,7 +270,7 @@ static void test_no_runs(void **state)
     LSM("a=1@1", "B", "R a=1", "D");
 }
 
-/* ---- types, schemas, errors ------------------------------------------------------------------------------------------------ */
+/* ---- types, schemas, errors --------------------------------------------------------------------------- */
 
 /* A delete log of an older schema: its ordering column is promoted; where that cannot be, the newer wins. */
 static void test_promotion(void **state)
@@ -272,7 +283,10 @@ static void test_promotion(void **state)
         const char *log;
         const char *want;
     } cases[] = {
-        {SL_INT32, "D k=5", "k=10@0"}, {SL_INT32, "D k=15", ""}, {SL_STRING, "D k=5", ""}, {SL_INT32, "D k=-", ""},
+        {SL_INT32, "D k=5", "k=10@0"},
+        {SL_INT32, "D k=15", ""},
+        {SL_STRING, "D k=5", ""},
+        {SL_INT32, "D k=-", ""},
     };
     const sl_type *schema = row_schema(LONG_TS);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -316,7 +330,8 @@ static sl_status merge_status(const char *const *texts, size_t count, const stru
 static void test_unsorted(void **state)
 {
     (void)state;
-    static const char *const within[] = {"B a=1", "R a=1 b=1 d=1 c=1"}, *const across[] = {"B a=1", "R a=1 d=1 c=1 e=1"};
+    static const char *const within[] = {"B a=1", "R a=1 b=1 d=1 c=1"}, *const across[] = {
+                                                                            "B a=1", "R a=1 d=1 c=1 e=1"};
     sl_status status = merge_status(within, 2, NULL);
     assert_int_equal(sl_status_code(status), SL_E_CORRUPT);
     assert_non_null(strstr(sl_status_message(status), "run1"));
@@ -370,8 +385,8 @@ static void test_pass_through(void **state)
     sl_type_unref(schema);
 }
 
-/* Where one of several sources is alone, its rows go by as stretches, without a comparison each; duplicates and deletes
- * inside a stretch are still seen. */
+/* Where one of several sources is alone, its rows go by as stretches, without a comparison each; duplicates
+ * and deletes inside a stretch are still seen. */
 static void test_gallop(void **state)
 {
     (void)state;
@@ -427,7 +442,7 @@ static void test_counts(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- the model: a dictionary of lists, folded as the pages say ------------------------------------------------------------- */
+/* ---- the model: a dictionary of lists, folded as the pages say ---------------------------------------- */
 
 static bool model_int(struct ordering o) { return o.count == 1 && o.first == SL_INT32; }
 
@@ -459,7 +474,8 @@ static int model_order(const struct setting *s, const struct op *a, const struct
 
 static const struct op *model_merge(const struct setting *s, const struct op *old, const struct op *new)
 {
-    if (!old || s->mode == SL_COMMIT_TIME || s->ordering.count == 0 || model_commit_delete(s, old) || model_commit_delete(s, new))
+    if (!old || s->mode == SL_COMMIT_TIME || s->ordering.count == 0 || model_commit_delete(s, old) ||
+        model_commit_delete(s, new))
         return new;
     return model_order(s, new, old) >= 0 ? new : old;
 }
@@ -523,7 +539,7 @@ static void model_result(const struct setting *s, const struct history *h, struc
     }
 }
 
-/* ---- random histories -------------------------------------------------------------------------------------------------------- */
+/* ---- random histories --------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -537,8 +553,10 @@ static uint64_t rnd(uint64_t below)
 
 static struct setting random_setting(void)
 {
-    static const struct ordering orderings[] = {{SL_INT64, 1}, {SL_INT32, 1}, {SL_DOUBLE, 1}, {SL_STRING, 1}, {SL_INT64, 2}, {SL_INT64, 0}};
-    return (struct setting){orderings[rnd(6)], rnd(4) ? SL_EVENT_TIME : SL_COMMIT_TIME, rnd(3) == 0, rnd(12) == 0};
+    static const struct ordering orderings[] = {{SL_INT64, 1},  {SL_INT32, 1}, {SL_DOUBLE, 1},
+                                                {SL_STRING, 1}, {SL_INT64, 2}, {SL_INT64, 0}};
+    return (struct setting){orderings[rnd(6)], rnd(4) ? SL_EVENT_TIME : SL_COMMIT_TIME, rnd(3) == 0,
+                            rnd(12) == 0};
 }
 
 static void random_op(struct op *op, char kind, unsigned keys)
@@ -593,10 +611,12 @@ static void random_history(struct history *h, bool base, bool deletes)
 
 static void print_history(const struct history *h, const struct setting *s)
 {
-    print_message("mode %d classic %d keep %d ordering %d x %zu\n", s->mode, s->classic, s->keep_duplicates, s->ordering.first, s->ordering.count);
+    print_message("mode %d classic %d keep %d ordering %d x %zu\n", s->mode, s->classic, s->keep_duplicates,
+                  s->ordering.first, s->ordering.count);
     for (size_t i = 0; i < h->count && i < 60; i++) {
         const struct op *op = &h->ops[i];
-        print_message("  #%d %c%zu '%s' %s%d/%s%s\n", (int)op->id, h->kind[op->source], op->source, op->key, op->has[0] ? "" : "null:", (int)op->value, op->has[1] ? op->text : "-",
+        print_message("  #%d %c%zu '%s' %s%d/%s%s\n", (int)op->id, h->kind[op->source], op->source, op->key,
+                      op->has[0] ? "" : "null:", (int)op->value, op->has[1] ? op->text : "-",
                       op->is_delete ? " delete" : "");
     }
 }
@@ -630,7 +650,9 @@ static void test_random_histories(void **state)
     }
 }
 
-/* ---- operands ---------------------------------------------------------------------------------------------------------------- */
+/* ---- operands
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 /* What the sink received, as histories again: runs 0 rows, 1 deletes, 2 second rows, 3 second deletes. */
 struct received {
@@ -702,7 +724,8 @@ static sl_status receive_deletes(void *context, sl_batch *batch, bool second)
     return SL_OK;
 }
 
-static sl_status run_operands(const struct setting *s, const struct history *h, int64_t batch_rows, int64_t batch, struct received *r, struct sl_merge_counts *counts)
+static sl_status run_operands(const struct setting *s, const struct history *h, int64_t batch_rows,
+                              int64_t batch, struct received *r, struct sl_merge_counts *counts)
 {
     const sl_type *schema = row_schema(s->ordering);
     struct sl_merge_options options = options_for(s->ordering, schema);
@@ -749,7 +772,8 @@ static bool same_outcome(const struct setting *s, const struct op *a, const stru
     return model_commit_delete(s, a) == model_commit_delete(s, b) && model_order(s, a, b) == 0;
 }
 
-static void check_key(const struct setting *s, const struct history *inputs, const struct history *outputs, const char *key)
+static void check_key(const struct setting *s, const struct history *inputs, const struct history *outputs,
+                      const char *key)
 {
     enum { AROUND = 3 };
     static const struct op *all[OPS_MAX], *few[OPS_MAX];
@@ -779,7 +803,8 @@ static void check_key(const struct setting *s, const struct history *inputs, con
 }
 
 /* The shape of 12.1: one operand a key, or a commit-time delete followed by one more. */
-static void check_shape(const struct setting *s, const struct history *inputs, const struct history *outputs, const char *key)
+static void check_shape(const struct setting *s, const struct history *inputs, const struct history *outputs,
+                        const char *key)
 {
     static const struct op *records[OPS_MAX];
     size_t n = records_of(inputs, key, records), last = SIZE_MAX;
@@ -816,7 +841,8 @@ static void test_random_operands(void **state)
         s.keep_duplicates = false;
         random_history(&h, false, true);
         struct sl_merge_counts counts;
-        ok(run_operands(&s, &h, (int64_t)rnd(2) * (int64_t)(1 + rnd(30)), 1 + (int64_t)rnd(rnd(2) ? 4 : 100), &r, &counts));
+        ok(run_operands(&s, &h, (int64_t)rnd(2) * (int64_t)(1 + rnd(30)), 1 + (int64_t)rnd(rnd(2) ? 4 : 100),
+                        &r, &counts));
         check_sorted(&r.h);
         assert_int_equal(counts.rows_out + counts.deletes_out, r.h.count);
         size_t n = model_sorted(&h, sorted);
@@ -894,14 +920,17 @@ static void test_prefix_passes(void **state)
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 /* Every allocation fails once: the error comes out as such, and nothing leaks (asan). */
 static void test_no_memory(void **state)
 {
     (void)state;
     static struct history h;
-    static const char *const texts[] = {"B a=1 b=1 c=1 k=1 k=2", "R b=2 d=3 k=4 k=5", "D a=7 k=-", "R k=1 x=1"};
+    static const char *const texts[] = {"B a=1 b=1 c=1 k=1 k=2", "R b=2 d=3 k=4 k=5", "D a=7 k=-",
+                                        "R k=1 x=1"};
     const sl_type *schema = row_schema(LONG_TS);
     struct sl_merge_options options = options_for(LONG_TS, schema);
     history_parse(&h, texts, 4);
@@ -965,15 +994,25 @@ int main(void)
     printf("SEED=%" PRIu64 "\n", random_state);
     random_state = random_state * 2862933555777941757u + 3037000493u;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_event_time),      cmocka_unit_test(test_commit_time),
-        cmocka_unit_test(test_log_format_table), cmocka_unit_test(test_fold_against_classic),
-        cmocka_unit_test(test_log_order),       cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_no_runs),         cmocka_unit_test(test_promotion),
-        cmocka_unit_test(test_unsorted),        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_pass_through),    cmocka_unit_test(test_counts), cmocka_unit_test(test_gallop),
-        cmocka_unit_test(test_random_histories), cmocka_unit_test(test_random_operands),
-        cmocka_unit_test(test_reduction_keeps_commit_delete), cmocka_unit_test(test_prefix_passes),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_no_memory_operands),
+        cmocka_unit_test(test_event_time),
+        cmocka_unit_test(test_commit_time),
+        cmocka_unit_test(test_log_format_table),
+        cmocka_unit_test(test_fold_against_classic),
+        cmocka_unit_test(test_log_order),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_no_runs),
+        cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_unsorted),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_pass_through),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_gallop),
+        cmocka_unit_test(test_random_histories),
+        cmocka_unit_test(test_random_operands),
+        cmocka_unit_test(test_reduction_keeps_commit_delete),
+        cmocka_unit_test(test_prefix_passes),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

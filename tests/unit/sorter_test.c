@@ -1,7 +1,7 @@
 /*
- * The sorter: random rows against a stable sort, tiny budgets that force spills, many runs merged in several passes
- * (G-20, G-21 for plain sorting), temporary files that are never seen, and every allocation failing once. SEED=n repeats
- * a random run.
+ * The sorter: random rows against a stable sort, tiny budgets that force spills, many runs merged in several
+ * passes (G-20, G-21 for plain sorting), temporary files that are never seen, and every allocation failing
+ * once. SEED=n repeats a random run.
  */
 #include "merge_runs.h"
 #include <dirent.h>
@@ -19,7 +19,7 @@ static uint64_t rnd(uint64_t below)
     return (random_state >> 11) % below;
 }
 
-/* ---- keys in arrival order, and what a stable sort makes of them ------------------------------------------------ */
+/* ---- keys in arrival order, and what a stable sort makes of them -------------------------------------- */
 
 struct item {
     char key[40];
@@ -53,7 +53,9 @@ static void random_key(struct item *item, enum key_style style)
         item->len = (size_t)snprintf(item->key, sizeof item->key, "k");
         break;
     case LONG_SHARED:
-        item->len = (size_t)snprintf(item->key, sizeof item->key, "%s-the-same-for-all-%c%u", rnd(2) ? "aaaaaaaa" : "aaaaaaab", (char)('a' + rnd(3)), (unsigned)rnd(50));
+        item->len =
+            (size_t)snprintf(item->key, sizeof item->key, "%s-the-same-for-all-%c%u",
+                             rnd(2) ? "aaaaaaaa" : "aaaaaaab", (char)('a' + rnd(3)), (unsigned)rnd(50));
         break;
     default:
         item->len = (size_t)snprintf(item->key, sizeof item->key, "k%08d", (int)item->id / 3);
@@ -76,7 +78,8 @@ static sl_batch *items_batch(const sl_type *schema, const struct item *items, si
     sl_batch *batch;
     ok(sl_batch_builder_init(&b, schema));
     for (size_t i = 0; i < count; i++) {
-        struct op op = {.id = items[i].id, .has = {true, items[i].id % 3 == 0}, .value = items[i].id * 7, .text = "s"};
+        struct op op = {
+            .id = items[i].id, .has = {true, items[i].id % 3 == 0}, .value = items[i].id * 7, .text = "s"};
         put_row(&b, LONG_TS, &op);
     }
     ok(sl_batch_builder_finish(&b, &batch));
@@ -100,7 +103,8 @@ static sl_batch *items_batch(const sl_type *schema, const struct item *items, si
 }
 
 /* Appends items in random pieces, each given as row numbers of a batch that holds more. */
-static sl_status append_items(sl_sorter *sorter, const sl_type *schema, const struct item *items, size_t count, size_t piece, size_t spill_every)
+static sl_status append_items(sl_sorter *sorter, const sl_type *schema, const struct item *items,
+                              size_t count, size_t piece, size_t spill_every)
 {
     uint32_t rows[512];
     size_t appends = 0;
@@ -121,7 +125,7 @@ static sl_status append_items(sl_sorter *sorter, const sl_type *schema, const st
     return SL_OK;
 }
 
-/* ---- reading back ------------------------------------------------------------------------------------------------ */
+/* ---- reading back ------------------------------------------------------------------------------------- */
 
 static void check_row(const sl_batch *batch, int64_t row, const struct item *want)
 {
@@ -157,11 +161,13 @@ static void check_stream(sl_stream *stream, const struct item *want, size_t coun
 /* Merges the runs, keeping all records. */
 static sl_status merge_runs(const struct sl_run *runs, size_t count, const sl_type *schema, sl_stream **out)
 {
-    struct sl_merge_options options = {.key_column = "_hoodie_record_key", .keep_duplicates = true, .schema = schema};
+    struct sl_merge_options options = {
+        .key_column = "_hoodie_record_key", .keep_duplicates = true, .schema = schema};
     return sl_merge_open(runs, count, &options, NULL, out);
 }
 
-static void finish_and_check(sl_sorter *sorter, const sl_type *schema, size_t fan_in, const struct item *sorted, size_t count, size_t *run_count)
+static void finish_and_check(sl_sorter *sorter, const sl_type *schema, size_t fan_in,
+                             const struct item *sorted, size_t count, size_t *run_count)
 {
     struct sl_run *runs;
     size_t n;
@@ -176,7 +182,7 @@ static void finish_and_check(sl_sorter *sorter, const sl_type *schema, size_t fa
     sl_stream_close(merged);
 }
 
-/* ---- a temporary folder ------------------------------------------------------------------------------------------- */
+/* ---- a temporary folder ------------------------------------------------------------------------------- */
 
 static char temp_folder[64];
 
@@ -191,7 +197,9 @@ static void check_folder_empty(void)
     assert_int_equal(entries, 0);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------------- */
+/* ---- tests
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void test_in_memory(void **state)
 {
@@ -203,6 +211,8 @@ static void test_in_memory(void **state)
             struct item *items = random_items(counts[c], (enum key_style)style);
             sl_sorter *sorter;
             ok(sl_sorter_new(schema, "_hoodie_record_key", NULL, &sorter));
+            if (style % 2) /* several chunks */
+                sorter_set_chunk_bytes(sorter, 1000);
             ok(append_items(sorter, schema, items, counts[c], 500, 0));
             assert_int_equal(sl_sorter_rows(sorter), counts[c]);
             assert_int_equal(sl_sorter_memory(sorter) > 0, counts[c] > 0);
@@ -352,15 +362,16 @@ static void test_refusals(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- a run on disk: every type of column, and damage ----------------------------------------------------------------- */
+/* ---- a run on disk: every type of column, and damage -------------------------------------------------- */
 
 static void test_spilled_types(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse("a boolean, b int, c long, d double, e string, f decimal(10,2), g list<string>, h map<string, int>, "
-                       "i struct<x: int, y: list<long>>, j float, k binary, l date",
-                       &schema));
+    ok(sl_schema_parse(
+        "a boolean, b int, c long, d double, e string, f decimal(10,2), g list<string>, h map<string, int>, "
+        "i struct<x: int, y: list<long>>, j float, k binary, l date",
+        &schema));
     sl_batch_builder b = {0};
     ok(sl_batch_builder_init(&b, schema));
     for (int64_t i = 0; i < 1000; i++) {
@@ -424,7 +435,8 @@ static void test_spilled_types(void **state)
     sl_stream_close(back);
 
     /* A run that was cut, and one that begins in the wrong place, are errors. */
-    struct spill_run broken[] = {{run.offset, run.end - 1}, {run.offset + 1, run.end}, {run.offset, run.offset + 10}};
+    struct spill_run broken[] = {
+        {run.offset, run.end - 1}, {run.offset + 1, run.end}, {run.offset, run.offset + 10}};
     for (size_t i = 0; i < 3; i++) {
         sl_batch *got = NULL;
         ok(spill_read(file, &broken[i], schema, &back));
@@ -500,8 +512,9 @@ int main(void)
     if (mkdir(temp_folder, 0700) != 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_memory),   cmocka_unit_test(test_spills),        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_shared_budget), cmocka_unit_test(test_sort_stream), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_in_memory),     cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_budget),        cmocka_unit_test(test_shared_budget),
+        cmocka_unit_test(test_sort_stream),   cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_spilled_types), cmocka_unit_test(test_no_memory),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,9 +203,7 @@ sl_status sl_sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *
     return sorter_append(s, batch, rows, count, false);
 }
 
-/* ---- sorting
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sorting ---- */
 
 static void fill_entries(const sl_sorter *s, struct sort_entry *entries)
 {

@@ -197,9 +197,7 @@ static void check_folder_empty(void)
     assert_int_equal(entries, 0);
 }
 
-/* ---- tests
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- tests ---- */
 
 static void test_in_memory(void **state)
 {

@@ -1,0 +1,38 @@
+/* Shared inside src/api only: handles and the passage between the public and the inner world. */
+#ifndef SL_API_INT_H
+#define SL_API_INT_H
+
+#include "service/service.h"
+#include "sluice/sluice.h"
+#include "write/input.h"
+#include <pthread.h>
+
+struct sluice_table {
+    sl_table *table;
+    sl_pool *pool;
+    sl_budget budget;
+    atomic_bool cancel;
+    sluice_callbacks callbacks;
+    pthread_mutex_t callback_mutex; /* callbacks come one at a time */
+    sl_runtime runtime;
+    char *temp_dir;
+};
+
+/* Moves a status into the caller's error and gives its code; frees it. */
+int api_result(sl_status status, sluice_error *e);
+/* key, value, ..., NULL with every name and value checked. NULL: none. */
+SL_MUST_USE sl_status api_options(const char *const *options, sl_properties *out);
+void api_commit_info(const struct sl_write_result *result, sluice_commit_info *info);
+
+/* A stream as Arrow stream. Takes over `rows`, also on failure. */
+SL_MUST_USE sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out);
+/* A deep copy of what an import needs of an Arrow schema: formats, names, flags, children, dictionaries. */
+SL_MUST_USE sl_status api_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to);
+
+/* JSON text of a description. */
+SL_MUST_USE sl_status describe_info(const sl_table *table, json_t **out);
+SL_MUST_USE sl_status describe_timeline(const sl_table *table, json_t **out);
+SL_MUST_USE sl_status describe_files(const sl_table *table, json_t **out);
+SL_MUST_USE sl_status api_json_text(json_t *json, char **out); /* takes over json */
+
+#endif

@@ -1,0 +1,171 @@
+/* Errors, options, and the table handle with what its operations run in: threads, memory budget, cancel flag, callbacks. */
+#include "api/api_int.h"
+#include <stdio.h>
+#include <string.h>
+
+const char *sluice_version(void) { return SL_VERSION; }
+void sluice_free(void *memory) { sl_free(memory); }
+
+int api_result(sl_status status, sluice_error *e)
+{
+    int code = (int)sl_status_code(status);
+    if (e) {
+        const char *hint = sl_status_hint(status);
+        e->code = code;
+        snprintf(e->message, sizeof e->message, "%s", sl_status_message(status));
+        snprintf(e->hint, sizeof e->hint, "%s", hint ? hint : "");
+    }
+    sl_status_free(status);
+    return code;
+}
+
+sl_status api_options(const char *const *options, sl_properties *out)
+{
+    sl_properties p = {0};
+    sl_status status = SL_OK;
+    for (size_t i = 0; options && options[i] && !status; i += 2) {
+        if (!options[i + 1])
+            status = sl_input("setting %s has no value", options[i]);
+        else
+            status = sl_setting_check(options[i], options[i + 1]);
+        if (!status)
+            status = sl_properties_set(&p, options[i], options[i + 1]);
+    }
+    if (status)
+        sl_properties_free(&p);
+    else
+        *out = p;
+    return status;
+}
+
+/* ---- surroundings ------------------------------------------------------------------------------------------- */
+
+static void on_log(void *context, int level, const char *message)
+{
+    sluice_table *t = context;
+    if (!t->callbacks.log)
+        return;
+    pthread_mutex_lock(&t->callback_mutex);
+    t->callbacks.log(t->callbacks.context, level, message);
+    pthread_mutex_unlock(&t->callback_mutex);
+}
+
+static void on_progress(void *context, const char *step, uint64_t done, uint64_t total)
+{
+    sluice_table *t = context;
+    if (!t->callbacks.progress)
+        return;
+    pthread_mutex_lock(&t->callback_mutex);
+    t->callbacks.progress(t->callbacks.context, step, done, total);
+    pthread_mutex_unlock(&t->callback_mutex);
+}
+
+static sl_status set_up_runtime(sluice_table *t, const sl_properties *options)
+{
+    uint64_t memory = sl_memory_total() / 4;
+    const char *text = sl_properties_get(options, "sluice.memory");
+    const char *threads = sl_properties_get_or(options, "sluice.threads", "0");
+    const char *temp = sl_properties_get(options, "hoodie.memory.spillable.map.path");
+    long count = atol(threads);
+    if (text && *text)
+        SL_TRY_CTX(sl_parse_bytes(text, &memory), "setting sluice.memory");
+    if (count < 0 || count > 1024)
+        return sl_input("setting sluice.threads: %ld; 0 to 1024 are possible", count);
+    SL_TRY(sl_pool_new(count ? (unsigned)count : sl_cpu_count(), &t->pool));
+    if (temp && !(t->temp_dir = sl_strdup(temp)))
+        return sl_nomem();
+    t->budget.limit = (size_t)memory;
+    t->runtime = (sl_runtime){.pool = t->pool,
+                              .budget = &t->budget,
+                              .cancel = &t->cancel,
+                              .on_log = on_log,
+                              .log_context = t,
+                              .on_progress = on_progress,
+                              .progress_context = t,
+                              .temp_dir = t->temp_dir};
+    return SL_OK;
+}
+
+int sluice_table_open(const char *uri, const char *const *options, sluice_table **out, sluice_error *e)
+{
+    sl_properties p = {0};
+    sluice_table *t = sl_calloc(1, sizeof *t);
+    if (!t)
+        return api_result(sl_nomem(), e);
+    pthread_mutex_init(&t->callback_mutex, NULL);
+    sl_status status = api_options(options, &p);
+    if (!status)
+        status = set_up_runtime(t, &p);
+    if (!status)
+        status = sl_table_open(uri, &p, &t->runtime, &t->table);
+    sl_properties_free(&p);
+    if (status)
+        sluice_table_close(t);
+    else
+        *out = t;
+    return api_result(status, e);
+}
+
+void sluice_table_close(sluice_table *t)
+{
+    if (!t)
+        return;
+    sl_table_close(t->table);
+    sl_pool_free(t->pool);
+    pthread_mutex_destroy(&t->callback_mutex);
+    sl_free(t->temp_dir);
+    sl_free(t);
+}
+
+void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
+{
+    sluice_callbacks known = {0};
+    memcpy(&known, callbacks, callbacks->size < sizeof known ? callbacks->size : sizeof known);
+    t->callbacks = known;
+}
+
+void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
+void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }
+
+/* ---- create, schema, rollback -------------------------------------------------------------------------------- */
+
+int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options, sluice_error *e)
+{
+    struct sl_create_options create = {0};
+    const sl_type *type = NULL;
+    sl_status status = api_options(options, &create.properties);
+    if (!status)
+        status = sl_arrow_import_schema(schema, &type);
+    create.schema = type;
+    if (!status)
+        status = sl_table_create(uri, &create);
+    sl_type_unref(type);
+    sl_properties_free(&create.properties);
+    return api_result(status, e);
+}
+
+int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
+{
+    sl_timeline timeline = {0};
+    const sl_type *schema = NULL;
+    sl_status status = sl_timeline_load(t->table, &timeline);
+    if (!status)
+        status = sl_table_schema(t->table, &timeline, NULL, &schema);
+    if (!status)
+        status = sl_arrow_export_schema(schema, out);
+    sl_type_unref(schema);
+    sl_timeline_free(&timeline);
+    return api_result(status, e);
+}
+
+int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted, sluice_error *e)
+{
+    char result[SL_INSTANT_BYTES] = "";
+    size_t deleted = 0;
+    sl_status status = sl_rollback_instant(t->table, instant, result, &deleted);
+    if (!status && instant_out)
+        snprintf(instant_out, 32, "%s", result);
+    if (!status && files_deleted)
+        *files_deleted = deleted;
+    return api_result(status, e);
+}

@@ -1,0 +1,179 @@
+/* Services, whole and in parts. A task and its result are JSON texts: self-contained, printable, the same on every machine. */
+#include "api/api_int.h"
+#include <stdio.h>
+#include <string.h>
+
+struct sluice_job {
+    sluice_table *owner;
+    sl_compaction *compaction; /* NULL: there was nothing to do */
+    char **tasks;
+    size_t count;
+};
+
+static sl_status check_service(enum sluice_service service)
+{
+    return service == SLUICE_COMPACT ? SL_OK : sl_unsupported("service %d", (int)service);
+}
+
+int sluice_service_preview(sluice_table *t, enum sluice_service service, char **out, sluice_error *e)
+{
+    json_t *plan;
+    size_t operations;
+    sl_status status = check_service(service);
+    if (!status)
+        status = sl_compaction_plan(t->table, &plan, &operations);
+    if (!status)
+        status = api_json_text(plan, out);
+    return api_result(sl_context(status, "table %s", t->table->uri), e);
+}
+
+int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks, sluice_error *e)
+{
+    char planned[SL_INSTANT_BYTES];
+    size_t operations = 0;
+    sl_status status = check_service(service);
+    if (!status)
+        status = sl_compaction_schedule(t->table, planned, &operations);
+    if (!status) {
+        snprintf(instant, 32, "%s", planned);
+        if (tasks)
+            *tasks = operations;
+    }
+    return api_result(sl_context(status, "table %s", t->table->uri), e);
+}
+
+/* The named plan, else the oldest that waits, else a new one; "" when there is nothing to do. */
+static sl_status choose_plan(sluice_table *t, const char *instant, char *out)
+{
+    size_t operations;
+    if (instant && *instant) {
+        if (strlen(instant) >= SL_INSTANT_BYTES)
+            return sl_input("\"%s\" is no instant", instant);
+        snprintf(out, SL_INSTANT_BYTES, "%s", instant);
+        return SL_OK;
+    }
+    if (t->table->type != SL_MERGE_ON_READ)
+        return sl_input("a copy-on-write table has no logs to compact");
+    SL_TRY(sl_compaction_pending(t->table, out));
+    return *out ? SL_OK : sl_compaction_schedule(t->table, out, &operations);
+}
+
+int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant, sluice_commit_info *info, sluice_error *e)
+{
+    char plan[SL_INSTANT_BYTES];
+    struct sl_write_result result = {.action = "compaction", .counts_known = true};
+    sl_status status = check_service(service);
+    if (!status)
+        status = choose_plan(t, instant, plan);
+    if (!status && *plan)
+        status = sl_compaction_execute(t->table, plan, &result);
+    if (!status)
+        api_commit_info(&result, info);
+    return api_result(sl_context(status, "table %s", t->table->uri), e);
+}
+
+/* ---- in parts ----------------------------------------------------------------------------------------------- */
+
+static sl_status make_task_texts(sluice_job *j)
+{
+    size_t count = sl_compaction_tasks(j->compaction);
+    SL_NEW_ARRAY(j->tasks, count + 1);
+    for (; j->count < count; j->count++) {
+        json_t *task = json_deep_copy(sl_compaction_task(j->compaction, j->count));
+        SL_TRY(task ? api_json_text(task, &j->tasks[j->count]) : sl_nomem());
+    }
+    return SL_OK;
+}
+
+int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out, sluice_error *e)
+{
+    char plan[SL_INSTANT_BYTES];
+    sluice_job *j = sl_calloc(1, sizeof *j);
+    sl_status status = j ? check_service(service) : sl_nomem();
+    if (!status)
+        status = choose_plan(t, instant, plan);
+    if (!status && *plan)
+        status = sl_compaction_begin(t->table, plan, &j->compaction);
+    if (!status && j->compaction)
+        status = make_task_texts(j);
+    if (status) {
+        sluice_job_free(j);
+        return api_result(sl_context(status, "table %s", t->table->uri), e);
+    }
+    j->owner = t;
+    *out = j;
+    return api_result(SL_OK, e);
+}
+
+void sluice_job_free(sluice_job *j)
+{
+    if (!j)
+        return;
+    sl_compaction_free(j->compaction);
+    for (size_t i = 0; i < j->count; i++)
+        sl_free(j->tasks[i]);
+    sl_free(j->tasks);
+    sl_free(j);
+}
+
+size_t sluice_job_tasks(const sluice_job *j) { return j->count; }
+
+const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes)
+{
+    if (index >= j->count)
+        return NULL;
+    *bytes = strlen(j->tasks[index]);
+    return j->tasks[index];
+}
+
+static sl_status parse(const void *text, size_t bytes, json_t **out)
+{
+    json_error_t error;
+    *out = json_loadb(text, bytes, 0, &error);
+    return *out ? SL_OK : sl_input("this is no task or result of a job: %s", error.text);
+}
+
+int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const char *const *options, void **result, size_t *result_bytes, sluice_error *e)
+{
+    sluice_table *t;
+    json_t *json = NULL, *answer = NULL;
+    char *text = NULL;
+    int code = sluice_table_open(uri, options, &t, e);
+    if (code)
+        return code;
+    sl_status status = parse(task, task_bytes, &json);
+    if (!status)
+        status = sl_compaction_run(t->table, json, &answer);
+    if (!status)
+        status = api_json_text(answer, &text);
+    json_decref(json);
+    if (!status) {
+        *result = text;
+        *result_bytes = strlen(text);
+    }
+    status = sl_context(status, "table %s", uri);
+    sluice_table_close(t);
+    return api_result(status, e);
+}
+
+int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes, size_t count, sluice_commit_info *info, sluice_error *e)
+{
+    struct sl_write_result result = {.action = "compaction", .counts_known = true};
+    json_t **parsed = sl_calloc(count + 1, sizeof *parsed);
+    sl_status status = parsed ? SL_OK : sl_nomem();
+    for (size_t i = 0; i < count && !status; i++)
+        status = parse(results[i], result_bytes[i], &parsed[i]);
+    if (!status && j->compaction) {
+        sl_compaction *c = j->compaction;
+        j->compaction = NULL;
+        status = sl_compaction_commit(c, parsed, count, &result);
+    }
+    for (size_t i = 0; parsed && i < count; i++)
+        json_decref(parsed[i]);
+    sl_free(parsed);
+    if (!status)
+        api_commit_info(&result, info);
+    status = sl_context(status, "table %s", j->owner->table->uri);
+    sluice_job_free(j);
+    return api_result(status, e);
+}

@@ -1,0 +1,120 @@
+/* Scans of the public API: a scan collects what is wanted, its stream does the work. */
+#include "api/api_int.h"
+#include <string.h>
+
+struct sluice_scan {
+    sluice_table *owner;
+    sl_strings columns;
+    bool narrowed;
+    char *where, *as_of;
+    bool read_optimized;
+    int64_t limit;
+    sl_read_stats stats;
+};
+
+int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e)
+{
+    sluice_scan *s = sl_calloc(1, sizeof *s);
+    if (!s)
+        return api_result(sl_nomem(), e);
+    s->owner = t;
+    s->limit = -1;
+    *out = s;
+    return api_result(SL_OK, e);
+}
+
+void sluice_scan_free(sluice_scan *s)
+{
+    if (!s)
+        return;
+    sl_strings_free(&s->columns);
+    sl_free(s->where);
+    sl_free(s->as_of);
+    sl_free(s);
+}
+
+int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count, sluice_error *e)
+{
+    sl_strings columns = {0};
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = sl_strings_add(&columns, names[i]);
+    if (status) {
+        sl_strings_free(&columns);
+        return api_result(status, e);
+    }
+    sl_strings_free(&s->columns);
+    s->columns = columns;
+    s->narrowed = true;
+    return api_result(SL_OK, e);
+}
+
+static int set_text(char **member, const char *text, sluice_error *e)
+{
+    char *copy = sl_strdup(text);
+    if (!copy)
+        return api_result(sl_nomem(), e);
+    sl_free(*member);
+    *member = copy;
+    return api_result(SL_OK, e);
+}
+
+int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e) { return set_text(&s->where, expression, e); }
+
+int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e)
+{
+    char parsed[SL_INSTANT_BYTES];
+    sl_status status = sl_instant_parse(instant, parsed);
+    return status ? api_result(status, e) : set_text(&s->as_of, parsed, e);
+}
+
+int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e)
+{
+    s->read_optimized = true;
+    return api_result(SL_OK, e);
+}
+
+int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e)
+{
+    if (rows < 0)
+        return api_result(sl_input("a limit of %" PRId64 " rows", rows), e);
+    s->limit = rows;
+    return api_result(SL_OK, e);
+}
+
+int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_error *e)
+{
+    struct sl_scan_options options = {.columns = s->narrowed ? (const char *const *)s->columns.items : NULL,
+                                      .column_count = s->columns.count,
+                                      .where = s->where,
+                                      .as_of = s->as_of,
+                                      .read_optimized = s->read_optimized,
+                                      .limit = s->limit};
+    sl_stream *rows;
+    memset(&s->stats, 0, sizeof s->stats);
+    sl_status status = sl_scan_open(s->owner->table, &options, &s->stats, &rows);
+    if (!status)
+        status = api_export_stream(rows, out);
+    return api_result(sl_context(status, "table %s", s->owner->table->uri), e);
+}
+
+void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out)
+{
+    const sl_read_stats *r = &s->stats;
+    sluice_scan_stats full = {.size = out->size,
+                              .files = atomic_load(&r->files),
+                              .files_skipped = atomic_load(&r->files_skipped),
+                              .runs = atomic_load(&r->runs),
+                              .row_groups = atomic_load(&r->row_groups),
+                              .row_groups_skipped = atomic_load(&r->row_groups_skipped),
+                              .bytes_read = atomic_load(&r->bytes_read),
+                              .file_bytes = atomic_load(&r->file_bytes),
+                              .rows_decoded = atomic_load(&r->rows_decoded),
+                              .rows_merged = atomic_load(&r->rows_merged),
+                              .rows_out = atomic_load(&r->rows_out),
+                              .comparisons = atomic_load(&r->comparisons),
+                              .gallop_rows = atomic_load(&r->gallop_rows),
+                              .logs_replaced = atomic_load(&r->logs_replaced),
+                              .runs_repaired = atomic_load(&r->runs_repaired)};
+    memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
+}

@@ -1,0 +1,113 @@
+/* Writers of the public API. */
+#include "api/api_int.h"
+#include <stdio.h>
+#include <string.h>
+
+struct sluice_writer {
+    sluice_table *owner;
+    sl_writer *writer;
+    struct ArrowSchema layout; /* how the caller lays its arrays out */
+    const sl_type *input;
+};
+
+void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
+{
+    if (!info)
+        return;
+    sluice_commit_info full = {.size = info->size,
+                               .rows_in = r->rows_in,
+                               .rows_written = r->rows_written,
+                               .rows_inserted = r->inserted,
+                               .rows_updated = r->updated,
+                               .rows_deleted = r->deleted,
+                               .counts_are_known = r->counts_known,
+                               .file_groups = r->file_groups,
+                               .partitions = r->partitions,
+                               .files = r->files,
+                               .bytes = r->bytes,
+                               .spilled_runs = r->spilled_runs,
+                               .seconds = r->seconds};
+    snprintf(full.instant, sizeof full.instant, "%s", r->instant);
+    snprintf(full.completed, sizeof full.completed, "%s", r->completed);
+    snprintf(full.action, sizeof full.action, "%s", r->action ? r->action : "");
+    memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full); /* an older caller's struct is shorter */
+}
+
+int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input, sluice_writer **out, sluice_error *e)
+{
+    static const enum sl_operation operations[] = {SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT, SL_OP_DELETE};
+    if ((unsigned)operation >= sizeof operations / sizeof *operations)
+        return api_result(sl_input("operation %d is unknown", (int)operation), e);
+    sluice_writer *w = sl_calloc(1, sizeof *w);
+    sl_status status = w ? sl_arrow_import_schema(input, &w->input) : sl_nomem();
+    if (!status)
+        status = api_copy_schema(input, &w->layout);
+    if (!status)
+        status = sl_writer_open(t->table, operations[operation], w->input, &w->writer);
+    if (status) {
+        sluice_writer_close(w);
+        return api_result(sl_context(status, "table %s", t->table->uri), e);
+    }
+    w->owner = t;
+    *out = w;
+    return api_result(SL_OK, e);
+}
+
+void sluice_writer_close(sluice_writer *w)
+{
+    if (!w)
+        return;
+    sl_writer_close(w->writer);
+    sl_type_unref(w->input);
+    if (w->layout.release)
+        w->layout.release(&w->layout);
+    sl_free(w);
+}
+
+int sluice_writer_append(sluice_writer *w, struct ArrowArray *array, sluice_error *e)
+{
+    sl_batch *batch;
+    sl_status status = sl_arrow_import_batch(array, &w->layout, w->input, &batch);
+    if (!status) {
+        status = sl_writer_append(w->writer, batch);
+        sl_batch_unref(batch);
+    }
+    return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
+}
+
+static sl_status append_all(sluice_writer *w, sl_stream *rows)
+{
+    for (;;) {
+        sl_batch *batch;
+        SL_TRY(sl_stream_next(rows, &batch));
+        if (!batch)
+            return SL_OK;
+        sl_status status = sl_writer_append(w->writer, batch);
+        sl_batch_unref(batch);
+        SL_TRY(status);
+    }
+}
+
+int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *stream, sluice_error *e)
+{
+    sl_stream *rows = NULL;
+    sl_status status = sl_input_arrow_stream(stream, NULL, NULL, &rows);
+    if (!status && !sl_type_equal(rows->schema, w->input)) {
+        sl_stream *raw = rows;
+        rows = NULL;
+        status = sl_input_conform(raw, w->input, "input", NULL, &rows);
+    }
+    if (!status)
+        status = append_all(w, rows);
+    sl_stream_close(rows);
+    return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
+}
+
+int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e)
+{
+    struct sl_write_result result;
+    sl_status status = sl_writer_commit(w->writer, &result);
+    if (!status)
+        api_commit_info(&result, info);
+    return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
+}

@@ -35,9 +35,9 @@ static sl_status next_element(struct walk *w, const struct parquet_schema_elemen
         return sl_unsupported("group %s without fields", e->name);
     if (!e->has_type && (size_t)e->children > w->count - w->next)
         return sl_corrupt("group %s claims %" PRId32 " fields", e->name, e->children);
-    if (e->has_type && (int)e->type > PARQUET_FIXED)
+    if (e->has_type && (unsigned)e->type > PARQUET_FIXED)
         return sl_corrupt("column %s has the unknown type %d", e->name, (int)e->type);
-    if ((int)e->repetition > PARQUET_REPEATED)
+    if ((unsigned)e->repetition > PARQUET_REPEATED)
         return sl_corrupt("column %s has the unknown repetition %d", e->name, (int)e->repetition);
     if (e->has_type && e->type == PARQUET_FIXED && e->type_length <= 0)
         return sl_corrupt("column %s has values of %" PRId32 " bytes", e->name, e->type_length);

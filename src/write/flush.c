@@ -55,10 +55,8 @@ static sl_status find_group(struct task *t)
             return sl_corrupt("bucket %" PRIu32 " has two file groups, %s and %s", t->group->bucket, found->file_id, g->file_id);
         found = g;
     }
-    if (!found) {
-        sl_bucket_file_id(t->group->bucket, false, t->file_id);
-        return SL_OK;
-    }
+    if (!found)
+        return sl_bucket_file_id(t->group->bucket, false, t->file_id);
     snprintf(t->file_id, sizeof t->file_id, "%s", found->file_id);
     t->exists = found->slice_count > 0;
     for (size_t i = 0; i < found->slice_count && !t->base; i++)

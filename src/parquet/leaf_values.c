@@ -142,7 +142,8 @@ static sl_status put_bytes(struct leaf_writer *w, const struct value_view *view)
         return plain_append_bytes(view, bytes, &w->body);
     }
     SL_TRY(reserve_indexes(w, view->count));
-    return dictionary_encode_bytes(&w->dictionary, view, w->indexes + w->page_values);
+    return sl_context(dictionary_encode_bytes(&w->dictionary, view, w->indexes + w->page_values), "column %s",
+                      w->leaf->name);
 }
 
 static sl_status put_bools(struct leaf_writer *w, const struct value_view *view)

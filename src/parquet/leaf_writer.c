@@ -341,7 +341,7 @@ static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const 
                           int64_t from, int64_t count)
 {
     if (from + count > INT32_MAX)
-        return sl_input("more than 2^31 rows in one batch");
+        return sl_input("column %s: more than 2^31 rows in one batch", w->leaf->name);
     while (count > 0) {
         int64_t n = w->settings->page_rows - w->page_rows;
         n = n < WRITE_BLOCK ? n : WRITE_BLOCK;
@@ -425,7 +425,7 @@ sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const
                            int64_t from, int64_t count, int64_t file_row)
 {
     if (w->leaf->flat)
-        return sl_context(put_flat(w, s, column, from, count), "column %s", w->leaf->name);
+        return put_flat(w, s, column, from, count);
     return put_nested(w, s, column, from, count, file_row);
 }
 

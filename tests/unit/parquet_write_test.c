@@ -945,6 +945,35 @@ static void test_row_groups_and_estimates(void **state)
     sl_type_unref(schema);
 }
 
+static void fill_huge(sl_builder **c, int64_t i)
+{
+    enum { HUGE_BYTES = 3 << 20 };
+    char *text = sl_malloc(HUGE_BYTES);
+    assert_non_null(text);
+    memset(text, 'a' + (int)(i % 2), HUGE_BYTES);
+    OK(sl_builder_bytes(c[0], text, i == 3 ? 5 : HUGE_BYTES));
+    sl_free(text);
+}
+
+/* Values larger than a page and than a dictionary: a page each. */
+static void test_huge_values(void **state)
+{
+    (void)state;
+    const sl_type *schema = schema_of((sl_field[]){{.name = "s", .type = simple(SL_STRING)}}, 1);
+    sl_batch *batch = batch_of(schema, fill_huge, 8);
+    struct decoded d;
+    write_and_decode(&d, schema, NULL, batch);
+    check_structure(&d);
+    struct parquet_column_index index = column_index(&d, 0, 0);
+    assert_true(index.page_count >= 7);
+    assert_int_equal(index.max_values[0].len, 64);
+    assert_int_equal(index.max_values[0].data[63], 'b');
+    assert_false(has_encoding(chunk_meta(&d, 0, 0), PARQUET_PLAIN_DICTIONARY));
+    decoded_free(&d);
+    sl_batch_unref(batch);
+    sl_type_unref(schema);
+}
+
 static void test_empty_file(void **state)
 {
     (void)state;
@@ -1157,6 +1186,7 @@ int main(void)
         cmocka_unit_test(test_half_bounds_are_exact),
         cmocka_unit_test(test_dictionary_choice),
         cmocka_unit_test(test_row_groups_and_estimates),
+        cmocka_unit_test(test_huge_values),
         cmocka_unit_test(test_empty_file),
         cmocka_unit_test(test_file_behind_other_bytes),
         cmocka_unit_test(test_refused_types),

@@ -10,10 +10,10 @@
 #include "parquet/read_int.h"
 
 /* A bitmap of zeros. */
-static sl_status new_bitmap(int64_t bits, uint8_t **out)
+static sl_status new_bitmap(struct parquet_recycler *recycler, int64_t bits, uint8_t **out)
 {
     size_t bytes = bitmap_bytes(bits) + READ_PAD;
-    uint8_t *bitmap = sl_aligned(bytes);
+    uint8_t *bitmap = parquet_block_alloc(recycler, bytes);
     if (!bitmap)
         return sl_nomem();
     memset(bitmap, 0, bytes);
@@ -25,7 +25,7 @@ static sl_status take_bitmap(uint8_t *bitmap, int64_t bits, int64_t nulls, sl_bu
 {
     if (nulls > 0)
         return parquet_buffer_take(bitmap, bitmap_bytes(bits), out);
-    sl_free(bitmap);
+    parquet_block_free(bitmap);
     *out = NULL;
     return SL_OK;
 }
@@ -34,7 +34,7 @@ static sl_status take_bitmap(uint8_t *bitmap, int64_t bits, int64_t nulls, sl_bu
 
 static sl_status fixed_buffer(struct parquet_leaf_reader *r, size_t bytes, sl_buffer **out)
 {
-    SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, bytes, bytes)); /* there is a buffer even for no values */
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, bytes, bytes)); /* there is a buffer even for no values */
     uint8_t *memory = r->fixed;
     r->fixed = NULL;
     r->fixed_cap = 0;
@@ -48,10 +48,10 @@ static sl_status string_buffers(struct parquet_strings *s, sl_buffer **offsets, 
     size_t offset_bytes = (s->count + 1) * sizeof *s->offsets, data_bytes = parquet_strings_bytes(s);
     int32_t *offset_memory = s->offsets;
     uint8_t *data_memory = s->data;
-    *s = (struct parquet_strings){0};
+    *s = (struct parquet_strings){.recycler = s->recycler};
     sl_status status = parquet_buffer_take(offset_memory, offset_bytes, offsets);
     if (status) {
-        sl_free(data_memory);
+        parquet_block_free(data_memory);
         return status;
     }
     status = parquet_buffer_take(data_memory, data_bytes, data);
@@ -127,7 +127,7 @@ static sl_status leaf_array(struct parquet_leaf_reader *r, int64_t slots, uint8_
         goto done;
     return sl_array_new(r->leaf->type, slots, nulls, validity, values, offsets, NULL, 0, dictionary, out);
 done:
-    sl_free(bitmap);
+    parquet_block_free(bitmap);
     sl_buffer_unref(values);
     sl_buffer_unref(offsets);
     sl_array_unref(dictionary);
@@ -152,7 +152,7 @@ static sl_status flat_array(struct parquet_leaf_reader *r, sl_array **out)
 static sl_status nested_bitmap(const struct parquet_leaf_reader *r, uint8_t **out, int64_t *slots)
 {
     uint8_t *bits = NULL;
-    SL_TRY(new_bitmap((int64_t)r->level_count, &bits));
+    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &bits));
     int slot_def = r->leaf->slot_def, max_def = r->leaf->max_def;
     size_t n = 0;
     for (size_t i = 0; i < r->level_count; i++) {
@@ -178,7 +178,7 @@ static sl_status spread_leaf(struct parquet_leaf_reader *r, const uint8_t *bits,
         r->strings.count = slots;
         return SL_OK;
     }
-    SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, used * width, slots * width));
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, used * width, slots * width));
     parquet_spread(r->fixed, width, bits, 0, slots, used);
     return SL_OK;
 }
@@ -193,7 +193,7 @@ static sl_status nested_leaf(const struct parquet_node *node, struct parquet_lea
     sl_status status = spread_leaf(r, bits, (size_t)slots);
     if (!status && node->nullable)
         return leaf_array(r, slots, bits, nulls, out); /* takes bits */
-    sl_free(bits);
+    parquet_block_free(bits);
     return status ? status : leaf_array(r, slots, NULL, 0, out);
 }
 
@@ -208,14 +208,14 @@ struct shape {
 
 static void shape_free(struct shape *s)
 {
-    sl_free(s->validity);
-    sl_free(s->offsets);
+    parquet_block_free(s->validity);
+    parquet_block_free(s->offsets);
     *s = (struct shape){0};
 }
 
 static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r, struct shape *s)
 {
-    SL_TRY(new_bitmap((int64_t)r->level_count, &s->validity));
+    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
     int64_t n = 0, valid = 0;
     for (size_t i = 0; i < r->level_count; i++) {
         int def = r->levels_def[i];
@@ -236,8 +236,8 @@ static sl_status shape_of_list(const struct parquet_node *node, const struct par
 {
     if (r->level_count >= INT32_MAX)
         return sl_unsupported("over 2^31 list elements in one batch; ask for fewer rows a batch");
-    SL_TRY(new_bitmap((int64_t)r->level_count, &s->validity));
-    if (!(s->offsets = sl_aligned((r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
+    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
+    if (!(s->offsets = parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
         return sl_nomem();
     int64_t n = 0, valid = 0;
     int32_t elements = 0;
@@ -358,10 +358,10 @@ static sl_status single_values(struct parquet_leaf_reader *r, const uint8_t *dat
         s->count = 1;
         if (leaf->output == PARQUET_OUT_BYTES)
             return SL_OK;
-        SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, 0, leaf->width));
+        SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, leaf->width));
         return parquet_convert_strings(s, 1, r->fixed);
     }
-    SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, 0, leaf->width));
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, leaf->width));
     if (leaf->output == PARQUET_OUT_BOOL) {
         if (len != 1)
             return sl_corrupt("boolean of %zu bytes", len);

@@ -1,23 +1,22 @@
 /* Byte strings back to back: the growing form of a string array. */
 #include "parquet/read_int.h"
 
-/* Memory of an array's buffer: aligned, so it cannot be realloc'ed. */
-static void *grow(void *old, size_t used, size_t size)
+static void *grow(struct parquet_recycler *recycler, void *old, size_t used, size_t size)
 {
-    void *bigger = sl_aligned(size + READ_PAD);
+    void *bigger = parquet_block_alloc(recycler, size + READ_PAD);
     if (bigger && used > 0)
         memcpy(bigger, old, used);
     if (bigger)
-        sl_free(old);
+        parquet_block_free(old);
     return bigger;
 }
 
-sl_status parquet_fixed_reserve(uint8_t **data, size_t *cap, size_t used, size_t bytes)
+sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used, size_t bytes)
 {
     if (*data && bytes <= *cap)
         return SL_OK;
     size_t want = *data && bytes < *cap * 2 ? *cap * 2 : bytes;
-    uint8_t *bigger = grow(*data, used, want);
+    uint8_t *bigger = grow(recycler, *data, used, want);
     if (!bigger)
         return sl_nomem();
     *data = bigger;
@@ -30,7 +29,7 @@ sl_status parquet_strings_reserve(struct parquet_strings *s, size_t count)
     size_t need = s->count + count + 1;
     if (need > s->offsets_cap) {
         size_t cap = s->offsets_cap * 2 > need ? s->offsets_cap * 2 : need;
-        int32_t *offsets = grow(s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0, cap * sizeof *offsets);
+        int32_t *offsets = grow(s->recycler, s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0, cap * sizeof *offsets);
         if (!offsets)
             return sl_nomem();
         s->offsets = offsets;
@@ -46,22 +45,22 @@ sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes)
     size_t used = parquet_strings_bytes(s);
     if (bytes > (size_t)INT32_MAX - used)
         return sl_unsupported("strings of over 2 GiB in one batch; ask for fewer rows a batch");
-    return parquet_fixed_reserve(&s->data, &s->data_cap, used, used + bytes);
+    return parquet_fixed_reserve(s->recycler, &s->data, &s->data_cap, used, used + bytes);
 }
 
 void parquet_strings_clear(struct parquet_strings *s) { s->count = 0; }
 
 void parquet_strings_free(struct parquet_strings *s)
 {
-    sl_free(s->offsets);
-    sl_free(s->data);
-    *s = (struct parquet_strings){0};
+    parquet_block_free(s->offsets);
+    parquet_block_free(s->data);
+    *s = (struct parquet_strings){.recycler = s->recycler};
 }
 
 sl_status parquet_buffer_take(void *memory, size_t size, sl_buffer **out)
 {
-    sl_status status = sl_buffer_of(memory, size, sl_free, memory, out);
+    sl_status status = sl_buffer_of(memory, size, parquet_block_free, memory, out);
     if (status)
-        sl_free(memory);
+        parquet_block_free(memory);
     return status;
 }

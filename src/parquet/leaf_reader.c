@@ -8,11 +8,12 @@
 #include "parquet/read_int.h"
 
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet, const struct parquet_leaf *leaf,
-                              bool keep_dictionary)
+                              bool keep_dictionary, struct parquet_recycler *recycler)
 {
     memset(r, 0, sizeof *r);
     r->parquet = parquet;
     r->leaf = leaf;
+    r->recycler = r->strings.recycler = recycler;
     r->keep_dictionary = keep_dictionary && leaf->output == PARQUET_OUT_BYTES && leaf->flat;
 }
 
@@ -30,8 +31,8 @@ void parquet_leaf_reader_free(struct parquet_leaf_reader *r)
     dictionary_clear(&r->dictionary);
     sl_arena_free(r->index_arena);
     parquet_values_free(&r->values);
-    sl_free(r->validity);
-    sl_free(r->fixed);
+    parquet_block_free(r->validity);
+    parquet_block_free(r->fixed);
     parquet_strings_free(&r->strings);
     sl_free(r->levels_def);
     sl_free(r->levels_rep);
@@ -137,7 +138,7 @@ static void gather(uint8_t *out, const uint8_t *dictionary, size_t width, const 
 static sl_status append_fixed(struct parquet_leaf_reader *r, size_t count)
 {
     size_t width = r->leaf->width, at = (size_t)r->slots * width;
-    SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, at, at + count * width));
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, at, at + count * width));
     uint8_t *out = r->fixed + at;
     if (!parquet_values_are_indexes(&r->values))
         return direct_fixed(r, &r->values, out, count);
@@ -175,7 +176,7 @@ static sl_status gather_strings(struct parquet_strings *out, const struct parque
 static sl_status append_indexes(struct parquet_leaf_reader *r, size_t count)
 {
     size_t at = (size_t)r->slots * sizeof(uint32_t);
-    SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, at, at + count * sizeof(uint32_t)));
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, at, at + count * sizeof(uint32_t)));
     return parquet_values_indexes(&r->values, (uint32_t *)(void *)(r->fixed + at), count, r->dictionary.count);
 }
 
@@ -413,7 +414,7 @@ static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
 {
     size_t from = (size_t)r->slots, used = take;
     if (r->leaf->max_def > 0) {
-        SL_TRY(parquet_fixed_reserve(&r->validity, &r->validity_cap, bitmap_bytes((int64_t)from),
+        SL_TRY(parquet_fixed_reserve(r->recycler, &r->validity, &r->validity_cap, bitmap_bytes((int64_t)from),
                                      bitmap_bytes((int64_t)(from + take))));
         if (parquet_hybrid_bits(&r->def, r->validity, from, take) != take)
             return sl_corrupt("definition levels end too early");
@@ -427,7 +428,7 @@ static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
             r->strings.count = from + take;
         } else if (r->leaf->output != PARQUET_OUT_NULL) {
             size_t width = r->as_indexes ? sizeof(uint32_t) : r->leaf->width;
-            SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, (from + used) * width, (from + take) * width));
+            SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, (from + used) * width, (from + take) * width));
             parquet_spread(r->fixed + from * width, width, r->validity, from, take, used);
         }
     }
@@ -687,14 +688,14 @@ static sl_status run_step(struct parquet_leaf_reader *r, struct parquet_step ste
 static sl_status reserve_flat(struct parquet_leaf_reader *r, int64_t rows)
 {
     if (r->keep_dictionary && r->dictionary.count > 0)
-        SL_TRY(parquet_fixed_reserve(&r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
+        SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
     else if (r->leaf->output == PARQUET_OUT_BYTES)
         return parquet_strings_reserve(&r->strings, (size_t)rows);
     if (r->leaf->output == PARQUET_OUT_BYTES)
         return SL_OK;
     if (r->leaf->output == PARQUET_OUT_NULL)
         return SL_OK;
-    return parquet_fixed_reserve(&r->fixed, &r->fixed_cap, 0, (size_t)rows * r->leaf->width);
+    return parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * r->leaf->width);
 }
 
 sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps, size_t count, int64_t rows)

@@ -9,6 +9,9 @@
  *   encoding_delta.c   DELTA_BINARY_PACKED
  *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte strings
  *   convert.c          physical values -> our layout (decimals, INT96, narrow integers)
+ *   block.c            memory of buffers, used again batch after batch
+ *   byte_strings.c     growing byte strings
+ *   bitmap.c, unpack.c bits
  *   leaf_reader.c      one leaf of a row group: levels and values -> growing buffers
  *   assemble.c         levels and buffers -> (nested) arrays
  *   scan.c             the stream: projection, row ranges, batches, threads
@@ -193,8 +196,16 @@ void parquet_pages_close(struct parquet_pages *pages);
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 
+/* Memory of array buffers, 64-byte aligned (block.c). A NULL recycler is fine: then blocks are simply freed. */
+struct parquet_recycler;
+SL_MUST_USE sl_status parquet_recycler_new(struct parquet_recycler **out);
+void parquet_recycler_close(struct parquet_recycler *r); /* lives on until its last block is freed */
+void *parquet_block_alloc(struct parquet_recycler *r, size_t size); /* NULL when out of memory */
+void parquet_block_free(void *data);
+
 /* Byte strings back to back, growing. */
 struct parquet_strings {
+    struct parquet_recycler *recycler;
     int32_t *offsets; /* count + 1 of them */
     size_t count, offsets_cap;
     uint8_t *data; /* READ_PAD bytes more than data_cap are allocated */
@@ -204,7 +215,8 @@ SL_MUST_USE sl_status parquet_strings_reserve(struct parquet_strings *s, size_t 
 /* Room for more bytes; an overflow of 32-bit offsets is an error. */
 SL_MUST_USE sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes);
 /* Memory for `bytes` bytes and READ_PAD more, of which `used` are kept when it moves. */
-SL_MUST_USE sl_status parquet_fixed_reserve(uint8_t **data, size_t *cap, size_t used, size_t bytes);
+SL_MUST_USE sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used,
+                                            size_t bytes);
 void parquet_strings_clear(struct parquet_strings *s);
 void parquet_strings_free(struct parquet_strings *s);
 SL_INLINE size_t parquet_strings_bytes(const struct parquet_strings *s) { return s->count ? (size_t)s->offsets[s->count] : 0; }
@@ -269,6 +281,7 @@ struct parquet_leaf_reader {
     struct sl_parquet *parquet;
     const struct parquet_leaf *leaf;
     bool keep_dictionary;
+    struct parquet_recycler *recycler; /* borrowed from the scan */
     size_t group;
     const struct parquet_column_chunk *chunk;
     struct parquet_pages pages;
@@ -305,7 +318,7 @@ struct parquet_step {
     int64_t skip, take; /* rows */
 };
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet, const struct parquet_leaf *leaf,
-                              bool keep_dictionary);
+                              bool keep_dictionary, struct parquet_recycler *recycler);
 /* Goes to the start of a row group; reads its dictionary. */
 SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group);
 /* One batch: `steps` in order, `rows` taken in all. */
@@ -319,7 +332,7 @@ SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node, struct p
 SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len, sl_array **out);
 /* Whether created_by is "NAME version A.B" with (A, B) before (major, minor), or NAME without any version. */
 bool parquet_written_before(const char *created_by, const char *name, long major, long minor);
-/* A buffer that owns memory from sl_malloc & co.; takes it over also on failure. */
+/* A buffer that owns a block; takes it over also on failure. */
 SL_MUST_USE sl_status parquet_buffer_take(void *memory, size_t size, sl_buffer **out);
 
 #endif

@@ -21,6 +21,7 @@ struct scan {
     size_t range_count;
     int64_t batch_rows;
     size_t batch_bytes;
+    struct parquet_recycler *recycler;
     sl_pool *pool;
     atomic_uint_fast64_t *bytes_read;
     /* where we are */
@@ -81,7 +82,8 @@ static sl_status make_readers(struct scan *s, bool keep_dictionary)
         for (size_t leaf = 0; leaf < node->leaf_count; leaf++) {
             struct parquet_leaf_reader *r;
             SL_NEW(r);
-            parquet_leaf_reader_init(r, s->parquet, &schema->leaves[node->leaf_first + leaf], keep_dictionary);
+            parquet_leaf_reader_init(r, s->parquet, &schema->leaves[node->leaf_first + leaf], keep_dictionary,
+                                     s->recycler);
             s->readers[s->reader_count++] = r;
         }
     }
@@ -117,6 +119,7 @@ static void scan_close(sl_stream *stream)
         parquet_leaf_reader_free(s->readers[i]);
         sl_free(s->readers[i]);
     }
+    parquet_recycler_close(s->recycler);
     sl_free(s->readers);
     sl_free(s->first_reader);
     sl_free(s->columns);
@@ -328,7 +331,9 @@ sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *o
     s->batch_bytes = options->batch_bytes > 0 ? options->batch_bytes : BATCH_BYTES_DEFAULT;
     s->pool = options->pool;
     s->bytes_read = options->bytes_read;
-    sl_status status = project(s, options);
+    sl_status status = parquet_recycler_new(&s->recycler);
+    if (!status)
+        status = project(s, options);
     if (!status)
         status = make_readers(s, options->keep_dictionary);
     if (!status)

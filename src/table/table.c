@@ -207,37 +207,52 @@ sl_status table_interpret(sl_table *t)
     return interpret_buckets(t);
 }
 
-sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+static sl_status table_load(sl_table *t, const char *path, const sl_properties *options)
 {
-    sl_table *t;
-    SL_NEW(t);
-    sl_status status = SL_OK;
-    char *relative = NULL;
-    if (runtime)
-        t->runtime = *runtime;
-    if (!(t->uri = sl_strdup(uri))) {
-        status = sl_nomem();
-        goto done;
-    }
-    SL_GO(sl_storage_for_uri(uri, &t->storage, &relative));
-    SL_GO(sl_path_absolute(relative, &t->path));
+    SL_TRY(sl_path_absolute(path, &t->path));
     for (size_t i = 0; options && i < options->keys.count; i++)
-        SL_GO(sl_properties_set(&t->options, options->keys.items[i], options->values.items[i]));
-    status = properties_load(t->storage, t->path, &t->properties);
+        SL_TRY(sl_properties_set(&t->options, options->keys.items[i], options->values.items[i]));
+    sl_status status = properties_load(t->storage, t->path, &t->properties);
     if (sl_status_code(status) == SL_E_NOT_FOUND) {
         sl_status_free(status);
         status = sl_hint(sl_not_found("no Hudi table here: .hoodie/hoodie.properties is missing"), "`sluice create` makes one");
     }
-    if (!status)
-        status = table_interpret(t);
-done:
-    sl_free(relative);
+    return status ? status : table_interpret(t);
+}
+
+/* Takes over the storage. */
+static sl_status table_open(sl_storage *storage, const char *uri, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+{
+    sl_table *t = sl_calloc(1, sizeof *t);
+    if (!t) {
+        sl_storage_free(storage);
+        return sl_nomem();
+    }
+    t->storage = storage;
+    if (runtime)
+        t->runtime = *runtime;
+    sl_status status = (t->uri = sl_strdup(uri)) ? table_load(t, path, options) : sl_nomem();
     if (status) {
         sl_table_close(t);
         return sl_context(status, "table %s", uri);
     }
     *out = t;
     return SL_OK;
+}
+
+sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+{
+    sl_storage *storage;
+    char *path;
+    SL_TRY_CTX(sl_storage_for_uri(uri, &storage, &path), "table %s", uri);
+    sl_status status = table_open(storage, uri, path, options, runtime, out);
+    sl_free(path);
+    return status;
+}
+
+sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+{
+    return table_open(storage, path, path, options, runtime, out);
 }
 
 void sl_table_close(sl_table *t)

@@ -68,6 +68,8 @@ struct sl_create_options {
 SL_MUST_USE sl_status sl_table_create(const char *uri, const struct sl_create_options *options);
 /* options are copied; runtime is borrowed for the table's life. Tables we cannot read are SL_E_UNSUPPORTED by name. */
 SL_MUST_USE sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime, sl_table **out);
+/* The same on a storage of the caller's making (tests wrap faults around it), which is taken over, also on failure. */
+SL_MUST_USE sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out);
 void sl_table_close(sl_table *table);
 /* A setting: handle option, else table property, else fallback. */
 const char *sl_table_setting(const sl_table *table, const char *key, const char *fallback);

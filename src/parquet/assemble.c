@@ -148,22 +148,56 @@ static sl_status flat_array(struct parquet_leaf_reader *r, sl_array **out)
     return leaf_array(r, r->slots, bitmap, nulls, out);
 }
 
-/* Slots of a leaf below lists and structs, and which of them have values. */
+/* Collects bits in a register. */
+struct bit_sink {
+    uint8_t *out;
+    uint64_t word;
+    unsigned count;
+};
+
+/* Adds a bit and keeps it only where `keep` is 1: no branch for levels, which nobody can predict. */
+SL_INLINE void sink_bit(struct bit_sink *sink, unsigned bit, unsigned keep)
+{
+    sink->word |= (uint64_t)(bit & keep) << sink->count;
+    sink->count += keep;
+    if (sink->count == 64) {
+        store_le64(sink->out, sink->word);
+        sink->out += 8;
+        sink->word = 0;
+        sink->count = 0;
+    }
+}
+
+SL_INLINE void sink_flush(struct bit_sink *sink) { store_le64(sink->out, sink->word); }
+
+static size_t count_at_least(const uint8_t *levels, size_t count, int least)
+{
+    size_t n = 0;
+    uint8_t limit = (uint8_t)least;
+    while (count > 0) { /* in parts whose counts fit a byte, which compilers turn into vectors */
+        size_t part = count < 255 ? count : 255;
+        uint8_t in_part = 0;
+        for (size_t i = 0; i < part; i++)
+            in_part = (uint8_t)(in_part + (levels[i] >= limit));
+        n += in_part;
+        levels += part;
+        count -= part;
+    }
+    return n;
+}
+
+/* Slots of a leaf below lists and structs, and which of them have values; *out NULL when all do. */
 static sl_status nested_bitmap(const struct parquet_leaf_reader *r, uint8_t **out, int64_t *slots)
 {
-    uint8_t *bits = NULL;
-    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &bits));
     int slot_def = r->leaf->slot_def, max_def = r->leaf->max_def;
-    size_t n = 0;
-    for (size_t i = 0; i < r->level_count; i++) {
-        int def = r->levels_def[i];
-        bits[n >> 3] = (uint8_t)(bits[n >> 3] | (unsigned)(def == max_def) << (n & 7));
-        n += def >= slot_def;
-    }
-    if (n & 7)
-        bits[n >> 3] = (uint8_t)(bits[n >> 3] & ((1u << (n & 7)) - 1));
-    *out = bits;
-    *slots = (int64_t)n;
+    *slots = (int64_t)count_at_least(r->levels_def, r->level_count, slot_def);
+    if (*slots == r->used)
+        return SL_OK;
+    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, out));
+    struct bit_sink sink = {.out = *out};
+    for (size_t i = 0; i < r->level_count; i++)
+        sink_bit(&sink, r->levels_def[i] == max_def, r->levels_def[i] >= slot_def);
+    sink_flush(&sink);
     return SL_OK;
 }
 
@@ -216,17 +250,17 @@ static void shape_free(struct shape *s)
 static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r, struct shape *s)
 {
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
+    struct bit_sink sink = {.out = s->validity};
     int64_t n = 0, valid = 0;
     for (size_t i = 0; i < r->level_count; i++) {
         int def = r->levels_def[i];
-        if (r->levels_rep[i] > node->slot_rep || def < node->slot_def)
-            continue;
-        if (def >= node->def) {
-            bit_set(s->validity, n);
-            valid++;
-        }
-        n++;
+        unsigned slot = (unsigned)(r->levels_rep[i] <= node->slot_rep) & (unsigned)(def >= node->slot_def);
+        unsigned there = slot & (unsigned)(def >= node->def);
+        sink_bit(&sink, there, slot);
+        n += slot;
+        valid += there;
     }
+    sink_flush(&sink);
     s->slots = n;
     s->nulls = n - valid;
     return SL_OK;
@@ -239,23 +273,22 @@ static sl_status shape_of_list(const struct parquet_node *node, const struct par
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
     if (!(s->offsets = parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
         return sl_nomem();
+    struct bit_sink sink = {.out = s->validity};
+    int slot_def = node->slot_def, slot_rep = node->slot_rep, list_def = node->list_def, list_rep = node->list_rep;
+    int32_t *offsets = s->offsets, elements = 0;
     int64_t n = 0, valid = 0;
-    int32_t elements = 0;
     for (size_t i = 0; i < r->level_count; i++) {
         int def = r->levels_def[i], rep = r->levels_rep[i];
-        if (def < node->slot_def)
-            continue;
-        if (rep <= node->slot_rep) {
-            s->offsets[n] = elements;
-            if (def >= node->def) {
-                bit_set(s->validity, n);
-                valid++;
-            }
-            n++;
-        }
-        elements += rep <= node->list_rep && def >= node->list_def;
+        unsigned slot = (unsigned)(rep <= slot_rep) & (unsigned)(def >= slot_def);
+        unsigned there = slot & (unsigned)(def >= node->def);
+        offsets[n] = elements; /* overwritten unless a list begins here */
+        sink_bit(&sink, there, slot);
+        n += slot;
+        valid += there;
+        elements += (rep <= list_rep) & (def >= list_def);
     }
-    s->offsets[n] = elements;
+    sink_flush(&sink);
+    offsets[n] = elements;
     s->slots = n;
     s->nulls = n - valid;
     s->elements = elements;

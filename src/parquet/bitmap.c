@@ -126,19 +126,34 @@ void parquet_bytes_to_bits(const uint8_t *bytes, size_t count, uint8_t *bits)
     }
 }
 
-/* Backwards, so that nothing is overwritten before it was moved. Once as many values as places are left, the rest
- * already stands where it belongs. */
+/* Up to 64 bits. */
+static uint64_t bits_word(const uint8_t *bits, size_t from, size_t count)
+{
+    if (count <= 32)
+        return bits_load(bits, from, count);
+    return bits_load(bits, from, 32) | bits_load(bits, from + 32, count - 32) << 32;
+}
+
+/* Backwards, so that nothing is overwritten before it was moved, 64 places at a time. Once as many values as places are
+ * left, the rest already stands where it belongs. */
 #define SPREAD(NAME, TYPE)                                                                                           \
     static void NAME(uint8_t *values, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)               \
     {                                                                                                                \
         while (slots > used && used > 0) {                                                                           \
-            TYPE v;                                                                                                  \
-            slots--;                                                                                                 \
-            size_t there = bit_get(bits, (int64_t)(bit_from + slots));                                               \
-            memcpy(&v, values + (used - 1) * sizeof v, sizeof v);                                                    \
-            v &= (TYPE)(0 - (TYPE)there);                                                                            \
-            memcpy(values + slots * sizeof v, &v, sizeof v);                                                         \
+            TYPE dense[65];                                                                                          \
+            size_t n = slots < 64 ? slots : 64, next = 0;                                                            \
+            uint64_t word = bits_word(bits, bit_from + slots - n, n);                                                \
+            size_t there = (size_t)sl_popcount64(word);                                                              \
+            slots -= n;                                                                                              \
             used -= there;                                                                                           \
+            memcpy(dense, values + used * sizeof(TYPE), there * sizeof(TYPE));                                       \
+            dense[there] = 0;                                                                                        \
+            uint8_t *out = values + slots * sizeof(TYPE);                                                            \
+            for (size_t i = 0; i < n; i++, word >>= 1) {                                                             \
+                TYPE v = dense[next] & (TYPE)(0 - (TYPE)(word & 1));                                                 \
+                memcpy(out + i * sizeof v, &v, sizeof v);                                                            \
+                next += word & 1;                                                                                    \
+            }                                                                                                        \
         }                                                                                                            \
         if (used == 0)                                                                                               \
             memset(values, 0, slots * sizeof(TYPE));                                                                 \

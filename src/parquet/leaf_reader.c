@@ -559,19 +559,21 @@ static sl_status consume_levels(struct parquet_leaf_reader *r, size_t n, bool ke
     return SL_OK;
 }
 
-/* Number of staged levels up to where row number *rows + 1 begins; *rows counts down. */
+/* Number of staged levels up to where row number *rows + 1 begins; *rows counts down. Mostly all of them: then they only
+ * need counting, which takes no branches. */
 static size_t levels_of_rows(struct parquet_leaf_reader *r, int64_t *rows)
 {
-    size_t at = r->stage_at;
+    size_t at = r->stage_at, begun = 0;
     int64_t left = *rows;
-    for (; at < r->stage_count; at++) {
-        if (r->stage_rep[at] != 0)
-            continue;
-        if (left == 0)
-            break;
-        left--;
+    for (size_t i = at; i < r->stage_count; i++)
+        begun += r->stage_rep[i] == 0;
+    if ((int64_t)begun <= left) {
+        *rows = left - (int64_t)begun;
+        return r->stage_count - at;
     }
-    *rows = left;
+    for (; r->stage_rep[at] != 0 || left > 0; at++)
+        left -= r->stage_rep[at] == 0;
+    *rows = 0;
     return at - r->stage_at;
 }
 

@@ -1,0 +1,144 @@
+/*
+ * Memory of array buffers, used again. A scan makes and drops the same buffers batch after batch; asking the system for
+ * them each time costs a page fault for every 4 KiB, which is more than the decoding. A block that is freed therefore
+ * goes back to the recycler of its scan, and the next batch finds it there, still in the caches. Batches may outlive the
+ * scan: the recycler lives until its last block is freed.
+ */
+#include "parquet/read_int.h"
+
+#define BLOCK_HEADER 64              /* keeps the data aligned */
+#define BLOCK_MIN    ((size_t)4096)  /* below, the allocator is good enough */
+#define KEPT_MAX     ((size_t)64 << 20)
+#define CLASSES      256             /* four for each power of two */
+
+struct block {
+    struct parquet_recycler *home; /* NULL: nobody wants it back */
+    size_t size;
+    struct block *next;
+    unsigned class;
+};
+_Static_assert(sizeof(struct block) <= BLOCK_HEADER, "the header fits in front of the data");
+
+struct parquet_recycler {
+    atomic_flag lock; /* held for a few instructions only */
+    bool closed;
+    size_t live; /* blocks in use, and one for the scan */
+    size_t kept; /* bytes of free blocks */
+    struct block *free[CLASSES];
+};
+
+sl_status parquet_recycler_new(struct parquet_recycler **out)
+{
+    struct parquet_recycler *r;
+    SL_NEW(r);
+    atomic_flag_clear(&r->lock);
+    r->live = 1;
+    *out = r;
+    return SL_OK;
+}
+
+static void lock(struct parquet_recycler *r)
+{
+    while (atomic_flag_test_and_set_explicit(&r->lock, memory_order_acquire))
+        ;
+}
+
+static void unlock(struct parquet_recycler *r) { atomic_flag_clear_explicit(&r->lock, memory_order_release); }
+
+static void free_kept(struct parquet_recycler *r)
+{
+    for (size_t i = 0; i < CLASSES; i++)
+        while (r->free[i]) {
+            struct block *block = r->free[i];
+            r->free[i] = block->next;
+            sl_free(block);
+        }
+}
+
+void parquet_recycler_close(struct parquet_recycler *r)
+{
+    if (!r)
+        return;
+    lock(r);
+    r->closed = true; /* from now on nothing is kept */
+    unlock(r);
+    free_kept(r);
+    lock(r);
+    bool last = --r->live == 0;
+    unlock(r);
+    if (last)
+        sl_free(r);
+}
+
+/* Rounds up to a quarter of the power of two below. */
+static size_t class_of(size_t size, unsigned *class)
+{
+    unsigned bits = 63 - (unsigned)sl_clz64(size);
+    size_t quarter = (size_t)1 << (bits - 2), rounded = (size + quarter - 1) & ~(quarter - 1);
+    *class = (bits * 4 + (unsigned)((rounded >> (bits - 2)) & 7)) & (CLASSES - 1);
+    return rounded;
+}
+
+static struct block *reuse(struct parquet_recycler *r, unsigned class, size_t size)
+{
+    lock(r);
+    struct block *block = r->free[class];
+    if (block && block->size == size) {
+        r->free[class] = block->next;
+        r->kept -= size;
+        r->live++;
+    } else {
+        block = NULL;
+    }
+    unlock(r);
+    return block;
+}
+
+void *parquet_block_alloc(struct parquet_recycler *r, size_t size)
+{
+    struct block *block = NULL;
+    unsigned class = 0;
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    if (size < BLOCK_MIN)
+        r = NULL;
+    if (r) {
+        size = class_of(size, &class);
+        block = reuse(r, class, size);
+    }
+    if (!block) {
+        if (!(block = sl_aligned(BLOCK_HEADER + size)))
+            return NULL;
+        *block = (struct block){.home = r, .size = size, .class = class};
+        if (r) {
+            lock(r);
+            r->live++;
+            unlock(r);
+        }
+    }
+    return (uint8_t *)block + BLOCK_HEADER;
+}
+
+void parquet_block_free(void *data)
+{
+    if (!data)
+        return;
+    struct block *block = (struct block *)(void *)((uint8_t *)data - BLOCK_HEADER);
+    struct parquet_recycler *r = block->home;
+    if (!r) {
+        sl_free(block);
+        return;
+    }
+    lock(r);
+    bool keep = !r->closed && r->kept + block->size <= KEPT_MAX, last = --r->live == 0;
+    if (keep) {
+        block->next = r->free[block->class];
+        r->free[block->class] = block;
+        r->kept += block->size;
+    }
+    unlock(r);
+    if (!keep)
+        sl_free(block);
+    if (last)
+        sl_free(r);
+}

@@ -805,6 +805,34 @@ static void test_statistics(void **state)
     sl_type_unref(schema);
 }
 
+static void test_unsigned_bounds(void **state)
+{
+    (void)state;
+    const sl_type *type = simple(SL_UINT64);
+    static const uint64_t values[] = {5, 1, UINT64_MAX, UINT64_C(1) << 63, 7, 2};
+    sl_buffer *data;
+    sl_array *column;
+    sl_batch *batch;
+    OK(sl_buffer_new(sizeof values, &data));
+    memcpy(sl_buffer_data(data), values, sizeof values);
+    OK(sl_array_new(type, 6, 0, NULL, data, NULL, NULL, 0, NULL, &column));
+    const sl_type *schema = schema_of((sl_field[]){{.name = "u", .type = type}}, 1);
+    OK(sl_batch_new(schema, 6, &column, &batch));
+    struct decoded d;
+    write_and_decode(&d, schema, &(struct sl_parquet_write_options){.page_rows = 2}, batch);
+    const struct parquet_statistics *s = &chunk_meta(&d, 0, 0)->statistics;
+    check_bytes(s->min_value, &(uint64_t){1}, 8);
+    check_bytes(s->max_value, &(uint64_t){UINT64_MAX}, 8);
+    assert_null(s->max.data);
+    struct parquet_column_index index = column_index(&d, 0, 0);
+    assert_int_equal(index.page_count, 3);
+    check_bytes(index.min_values[1], &(uint64_t){UINT64_C(1) << 63}, 8);
+    assert_int_equal(index.boundary_order, PARQUET_UNORDERED);
+    decoded_free(&d);
+    sl_batch_unref(batch);
+    sl_type_unref(schema);
+}
+
 /* float16: values from the smallest subnormal to infinity, a NaN, a null. */
 static void test_half(void **state)
 {
@@ -1083,6 +1111,9 @@ static void test_null_in_required(void **state)
     schema = schema_of((sl_field[]){{.name = "s", .type = pair, .nullable = true}}, 1);
     batch = batch_of(schema, fill_required_member, 50);
     fails_with(write_file(schema, NULL, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
+    /* rows count through the file, not the row group */
+    struct sl_parquet_write_options options = {.row_group_rows = 15};
+    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
     sl_batch_unref(batch);
     sl_type_unref(schema);
     sl_buf_free(&file);
@@ -1100,6 +1131,8 @@ static void test_wrong_batch_and_options(void **state)
     fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 99");
     options = (struct sl_parquet_write_options){.codec = SL_CODEC_SNAPPY, .level = 3};
     fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "no levels");
+    options = (struct sl_parquet_write_options){.codec = SL_CODEC_GZIP, .level = 13};
+    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 13");
     sl_buf_free(&file);
     sl_batch_unref(batch);
     sl_type_unref(other);
@@ -1182,6 +1215,7 @@ int main(void)
         cmocka_unit_test(test_options_in_file),
         cmocka_unit_test(test_old_lists),
         cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_unsigned_bounds),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_half_bounds_are_exact),
         cmocka_unit_test(test_dictionary_choice),

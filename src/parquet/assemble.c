@@ -1,5 +1,6 @@
 /*
- * From levels and dense values to arrays, the second half of Dremel. Every node looks at the levels of its first leaf:
+ * From levels and dense values to arrays, the second half of Dremel. Every node looks at the levels of its
+ * first leaf:
  *
  *   slot       an entry with def >= slot_def and rep <= slot_rep is a place in the node's array
  *   not null   ... when def >= node->def
@@ -34,7 +35,8 @@ static sl_status take_bitmap(uint8_t *bitmap, int64_t bits, int64_t nulls, sl_bu
 
 static sl_status fixed_buffer(struct parquet_leaf_reader *r, size_t bytes, sl_buffer **out)
 {
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, bytes, bytes)); /* there is a buffer even for no values */
+    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, bytes,
+                                 bytes)); /* there is a buffer even for no values */
     uint8_t *memory = r->fixed;
     r->fixed = NULL;
     r->fixed_cap = 0;
@@ -62,7 +64,8 @@ static sl_status string_buffers(struct parquet_strings *s, sl_buffer **offsets, 
     return status;
 }
 
-/* The chunk's dictionary as an array that batches share. The reader keeps its own copy for pages that need it. */
+/* The chunk's dictionary as an array that batches share. The reader keeps its own copy for pages that need
+ * it. */
 static sl_status dictionary_array(struct parquet_leaf_reader *r, sl_array **out)
 {
     struct parquet_dictionary *d = &r->dictionary;
@@ -96,8 +99,8 @@ static sl_status bool_buffer(struct parquet_leaf_reader *r, int64_t slots, sl_bu
 }
 
 /* Values and offsets of `slots` places; values are in place already. */
-static sl_status value_buffers(struct parquet_leaf_reader *r, int64_t slots, sl_buffer **values, sl_buffer **offsets,
-                               sl_array **dictionary)
+static sl_status value_buffers(struct parquet_leaf_reader *r, int64_t slots, sl_buffer **values,
+                               sl_buffer **offsets, sl_array **dictionary)
 {
     switch (r->leaf->output) {
     case PARQUET_OUT_NULL:
@@ -115,7 +118,8 @@ static sl_status value_buffers(struct parquet_leaf_reader *r, int64_t slots, sl_
     return sl_internal("output %d", (int)r->leaf->output);
 }
 
-static sl_status leaf_array(struct parquet_leaf_reader *r, int64_t slots, uint8_t *bitmap, int64_t nulls, sl_array **out)
+static sl_status leaf_array(struct parquet_leaf_reader *r, int64_t slots, uint8_t *bitmap, int64_t nulls,
+                            sl_array **out)
 {
     sl_buffer *validity = NULL, *values = NULL, *offsets = NULL;
     sl_array *dictionary = NULL;
@@ -217,7 +221,8 @@ static sl_status spread_leaf(struct parquet_leaf_reader *r, const uint8_t *bits,
     return SL_OK;
 }
 
-/* A required leaf under a null struct has a slot without a value: it gets a zero and no null, as its type says. */
+/* A required leaf under a null struct has a slot without a value: it gets a zero and no null, as its type
+ * says. */
 static sl_status nested_leaf(const struct parquet_node *node, struct parquet_leaf_reader *r, sl_array **out)
 {
     uint8_t *bits = NULL;
@@ -247,7 +252,8 @@ static void shape_free(struct shape *s)
     *s = (struct shape){0};
 }
 
-static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r, struct shape *s)
+static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r,
+                                 struct shape *s)
 {
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
     struct bit_sink sink = {.out = s->validity};
@@ -266,15 +272,18 @@ static sl_status shape_of_struct(const struct parquet_node *node, const struct p
     return SL_OK;
 }
 
-static sl_status shape_of_list(const struct parquet_node *node, const struct parquet_leaf_reader *r, struct shape *s)
+static sl_status shape_of_list(const struct parquet_node *node, const struct parquet_leaf_reader *r,
+                               struct shape *s)
 {
     if (r->level_count >= INT32_MAX)
         return sl_unsupported("over 2^31 list elements in one batch; ask for fewer rows a batch");
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
-    if (!(s->offsets = parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
+    if (!(s->offsets =
+              parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
         return sl_nomem();
     struct bit_sink sink = {.out = s->validity};
-    int slot_def = node->slot_def, slot_rep = node->slot_rep, list_def = node->list_def, list_rep = node->list_rep;
+    int slot_def = node->slot_def, slot_rep = node->slot_rep, list_def = node->list_def,
+        list_rep = node->list_rep;
     int32_t *offsets = s->offsets, elements = 0;
     int64_t n = 0, valid = 0;
     for (size_t i = 0; i < r->level_count; i++) {
@@ -295,19 +304,21 @@ static sl_status shape_of_list(const struct parquet_node *node, const struct par
     return SL_OK;
 }
 
-static sl_status assemble_node(const struct parquet_node *node, struct parquet_leaf_reader *const *readers, int64_t slots,
-                               sl_array **out);
+static sl_status assemble_node(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
+                               int64_t slots, sl_array **out);
 
 /* The children, each with `slots` places. */
-static sl_status assemble_children(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
-                                   int64_t slots, sl_array **children)
+static sl_status assemble_children(const struct parquet_node *node,
+                                   struct parquet_leaf_reader *const *readers, int64_t slots,
+                                   sl_array **children)
 {
     for (size_t i = 0; i < node->child_count; i++) {
         const struct parquet_node *child = &node->children[i];
         SL_TRY(assemble_node(child, readers + (child->leaf_first - node->leaf_first), slots, &children[i]));
         if (children[i]->length != slots)
             return sl_corrupt("column %s has %" PRId64 " values where its neighbours have %" PRId64,
-                              child->leaf_count ? readers[child->leaf_first - node->leaf_first]->leaf->path : "",
+                              child->leaf_count ? readers[child->leaf_first - node->leaf_first]->leaf->path
+                                                : "",
                               children[i]->length, slots);
         if (child->is_key && children[i]->null_count > 0)
             return sl_corrupt("map with a null key");
@@ -315,7 +326,8 @@ static sl_status assemble_children(const struct parquet_node *node, struct parqu
     return SL_OK;
 }
 
-static sl_status assemble_group(const struct parquet_node *node, struct parquet_leaf_reader *const *readers, sl_array **out)
+static sl_status assemble_group(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
+                                sl_array **out)
 {
     bool is_struct = node->type->id == SL_STRUCT;
     struct shape s = {0};
@@ -336,7 +348,8 @@ static sl_status assemble_group(const struct parquet_node *node, struct parquet_
         s.offsets = NULL;
         SL_GO(parquet_buffer_take(memory, (size_t)(s.slots + 1) * sizeof *memory, &offsets));
     }
-    status = sl_array_new(node->type, s.slots, s.nulls, validity, NULL, offsets, children, node->child_count, NULL, out);
+    status = sl_array_new(node->type, s.slots, s.nulls, validity, NULL, offsets, children, node->child_count,
+                          NULL, out);
     sl_free(children);
     shape_free(&s);
     return status;
@@ -351,8 +364,8 @@ done:
 }
 
 /* `slots` is needed only where no leaf tells it. */
-static sl_status assemble_node(const struct parquet_node *node, struct parquet_leaf_reader *const *readers, int64_t slots,
-                               sl_array **out)
+static sl_status assemble_node(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
+                               int64_t slots, sl_array **out)
 {
     if (node->leaf_count == 0)
         return sl_array_nulls(node->type, slots, out);
@@ -361,16 +374,16 @@ static sl_status assemble_node(const struct parquet_node *node, struct parquet_l
     return readers[0]->leaf->flat ? flat_array(readers[0], out) : nested_leaf(node, readers[0], out);
 }
 
-sl_status parquet_assemble(const struct parquet_node *node, struct parquet_leaf_reader *const *readers, int64_t rows,
-                           sl_array **out)
+sl_status parquet_assemble(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
+                           int64_t rows, sl_array **out)
 {
     sl_array *array = NULL;
     SL_TRY(assemble_node(node, readers, rows, &array));
     if (array->length != rows) {
         int64_t length = array->length;
         sl_array_unref(array);
-        return sl_corrupt("column %s has %" PRId64 " rows where %" PRId64 " were read", readers[0]->leaf->path, length,
-                          rows);
+        return sl_corrupt("column %s has %" PRId64 " rows where %" PRId64 " were read",
+                          readers[0]->leaf->path, length, rows);
     }
     *out = array;
     return SL_OK;
@@ -406,7 +419,8 @@ static sl_status single_values(struct parquet_leaf_reader *r, const uint8_t *dat
     return parquet_convert(leaf->conversion, data, leaf->physical_width, 1, r->fixed);
 }
 
-sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len, sl_array **out)
+sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len,
+                               sl_array **out)
 {
     struct parquet_leaf_reader *r;
     SL_NEW(r);

@@ -134,29 +134,29 @@ static uint64_t bits_word(const uint8_t *bits, size_t from, size_t count)
     return bits_load(bits, from, 32) | bits_load(bits, from + 32, count - 32) << 32;
 }
 
-/* Backwards, so that nothing is overwritten before it was moved, 64 places at a time. Once as many values as places are
- * left, the rest already stands where it belongs. */
-#define SPREAD(NAME, TYPE)                                                                                           \
-    static void NAME(uint8_t *values, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)               \
-    {                                                                                                                \
-        while (slots > used && used > 0) {                                                                           \
-            TYPE dense[65];                                                                                          \
-            size_t n = slots < 64 ? slots : 64, next = 0;                                                            \
-            uint64_t word = bits_word(bits, bit_from + slots - n, n);                                                \
-            size_t there = (size_t)sl_popcount64(word);                                                              \
-            slots -= n;                                                                                              \
-            used -= there;                                                                                           \
-            memcpy(dense, values + used * sizeof(TYPE), there * sizeof(TYPE));                                       \
-            dense[there] = 0;                                                                                        \
-            uint8_t *out = values + slots * sizeof(TYPE);                                                            \
-            for (size_t i = 0; i < n; i++, word >>= 1) {                                                             \
-                TYPE v = dense[next] & (TYPE)(0 - (TYPE)(word & 1));                                                 \
-                memcpy(out + i * sizeof v, &v, sizeof v);                                                            \
-                next += word & 1;                                                                                    \
-            }                                                                                                        \
-        }                                                                                                            \
-        if (used == 0)                                                                                               \
-            memset(values, 0, slots * sizeof(TYPE));                                                                 \
+/* Backwards, so that nothing is overwritten before it was moved, 64 places at a time. Once as many values as
+ * places are left, the rest already stands where it belongs. */
+#define SPREAD(NAME, TYPE)                                                                                   \
+    static void NAME(uint8_t *values, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)       \
+    {                                                                                                        \
+        while (slots > used && used > 0) {                                                                   \
+            TYPE dense[65];                                                                                  \
+            size_t n = slots < 64 ? slots : 64, next = 0;                                                    \
+            uint64_t word = bits_word(bits, bit_from + slots - n, n);                                        \
+            size_t there = (size_t)sl_popcount64(word);                                                      \
+            slots -= n;                                                                                      \
+            used -= there;                                                                                   \
+            memcpy(dense, values + used * sizeof(TYPE), there * sizeof(TYPE));                               \
+            dense[there] = 0;                                                                                \
+            uint8_t *out = values + slots * sizeof(TYPE);                                                    \
+            for (size_t i = 0; i < n; i++, word >>= 1) {                                                     \
+                TYPE v = dense[next] & (TYPE)(0 - (TYPE)(word & 1));                                         \
+                memcpy(out + i * sizeof v, &v, sizeof v);                                                    \
+                next += word & 1;                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        if (used == 0)                                                                                       \
+            memset(values, 0, slots * sizeof(TYPE));                                                         \
     }
 SPREAD(spread_1, uint8_t)
 SPREAD(spread_2, uint16_t)
@@ -164,7 +164,8 @@ SPREAD(spread_4, uint32_t)
 SPREAD(spread_8, uint64_t)
 SPREAD(spread_16, sl_u128)
 
-static void spread_any(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)
+static void spread_any(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots,
+                       size_t used)
 {
     while (slots > used && used > 0) {
         slots--;
@@ -177,7 +178,8 @@ static void spread_any(uint8_t *values, size_t width, const uint8_t *bits, size_
         memset(values, 0, slots * width);
 }
 
-void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)
+void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots,
+                    size_t used)
 {
     switch (width) {
     case 1:

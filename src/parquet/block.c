@@ -1,15 +1,15 @@
 /*
- * Memory of array buffers, used again. A scan makes and drops the same buffers batch after batch; asking the system for
- * them each time costs a page fault for every 4 KiB, which is more than the decoding. A block that is freed therefore
- * goes back to the recycler of its scan, and the next batch finds it there, still in the caches. Batches may outlive the
- * scan: the recycler lives until its last block is freed.
+ * Memory of array buffers, used again. A scan makes and drops the same buffers batch after batch; asking the
+ * system for them each time costs a page fault for every 4 KiB, which is more than the decoding. A block that
+ * is freed therefore goes back to the recycler of its scan, and the next batch finds it there, still in the
+ * caches. Batches may outlive the scan: the recycler lives until its last block is freed.
  */
 #include "parquet/read_int.h"
 
-#define BLOCK_HEADER 64              /* keeps the data aligned */
-#define BLOCK_MIN    ((size_t)4096)  /* below, the allocator is good enough */
+#define BLOCK_HEADER 64             /* keeps the data aligned */
+#define BLOCK_MIN    ((size_t)4096) /* below, the allocator is good enough */
 #define KEPT_MAX     ((size_t)64 << 20)
-#define CLASSES      256             /* four for each power of two */
+#define CLASSES      256 /* four for each power of two */
 
 struct block {
     struct parquet_recycler *home; /* NULL: nobody wants it back */

@@ -1,6 +1,6 @@
 /*
- * Statistics that may be trusted (spec/parquet.md 5). Bounds that an old or unknown order made, that hold a NaN, or that
- * do not decode are left out: no bounds is always right.
+ * Statistics that may be trusted (spec/parquet.md 5). Bounds that an old or unknown order made, that hold a
+ * NaN, or that do not decode are left out: no bounds is always right.
  */
 #include "parquet/read_int.h"
 
@@ -38,7 +38,8 @@ static enum order order_of(const struct parquet_leaf *leaf)
     }
 }
 
-/* An annotation that we do not know (or a decimal that we read as bytes) may mean an order that we do not know. */
+/* An annotation that we do not know (or a decimal that we read as bytes) may mean an order that we do not
+ * know. */
 static bool annotation_is_known(const struct parquet_schema_element *e, const sl_type *type)
 {
     enum parquet_logical_kind kind = e->logical.kind;
@@ -75,12 +76,14 @@ static bool writer_is_trusted(const struct sl_parquet *p, const struct parquet_l
 }
 
 /* The pair of encoded bounds whose order is the column's, false when there is none. */
-static bool choose_bounds(const struct sl_parquet *p, size_t leaf, enum order order, const struct parquet_statistics *s,
-                          struct parquet_bytes *min, struct parquet_bytes *max)
+static bool choose_bounds(const struct sl_parquet *p, size_t leaf, enum order order,
+                          const struct parquet_statistics *s, struct parquet_bytes *min,
+                          struct parquet_bytes *max)
 {
-    bool order_known = p->meta.has_column_orders && leaf < p->meta.column_order_count &&
-                       (p->meta.column_orders[leaf] == PARQUET_ORDER_TYPE ||
-                        (p->meta.column_orders[leaf] == PARQUET_ORDER_IEEE754_TOTAL && order == ORDER_FLOATING));
+    bool order_known =
+        p->meta.has_column_orders && leaf < p->meta.column_order_count &&
+        (p->meta.column_orders[leaf] == PARQUET_ORDER_TYPE ||
+         (p->meta.column_orders[leaf] == PARQUET_ORDER_IEEE754_TOTAL && order == ORDER_FLOATING));
     bool order_unknown = p->meta.has_column_orders && !order_known;
     if (order_known && s->min_value.data && s->max_value.data) {
         *min = s->min_value;
@@ -88,9 +91,10 @@ static bool choose_bounds(const struct sl_parquet *p, size_t leaf, enum order or
         return true;
     }
     enum parquet_physical physical = p->schema.leaves[leaf].element->type;
-    bool signed_physical = physical != PARQUET_BYTE_ARRAY && physical != PARQUET_FIXED && physical != PARQUET_INT96;
-    if (!order_unknown && signed_physical && (order == ORDER_SIGNED || order == ORDER_FLOATING) && s->min.data &&
-        s->max.data) {
+    bool signed_physical =
+        physical != PARQUET_BYTE_ARRAY && physical != PARQUET_FIXED && physical != PARQUET_INT96;
+    if (!order_unknown && signed_physical && (order == ORDER_SIGNED || order == ORDER_FLOATING) &&
+        s->min.data && s->max.data) {
         *min = s->min;
         *max = s->max;
         return true;
@@ -100,8 +104,8 @@ static bool choose_bounds(const struct sl_parquet *p, size_t leaf, enum order or
 
 static bool half_is_nan(uint16_t bits) { return (bits & 0x7c00) == 0x7c00 && (bits & 0x3ff); }
 
-/* Makes a floating bound safe: NaN is no bound, and a zero may hide the zero of the other sign. Writes the sign of a
- * zero into the array's own memory, which nobody else has seen yet. False: no bound. */
+/* Makes a floating bound safe: NaN is no bound, and a zero may hide the zero of the other sign. Writes the
+ * sign of a zero into the array's own memory, which nobody else has seen yet. False: no bound. */
 static bool settle_floating(sl_array *array, bool is_max)
 {
     uint8_t *value = sl_buffer_data(array->values_buffer);
@@ -123,15 +127,15 @@ static bool settle_floating(sl_array *array, bool is_max)
     return v == v;
 }
 
-/* A floating column may hold NaNs besides its bounds unless nan_count says no. sl_compare sorts NaN above all numbers,
- * so without that word the upper bound would be wrong. */
+/* A floating column may hold NaNs besides its bounds unless nan_count says no. sl_compare sorts NaN above all
+ * numbers, so without that word the upper bound would be wrong. */
 static bool may_hold_nan(enum order order, const struct parquet_statistics *s)
 {
     return order == ORDER_FLOATING && !(s->has_nan_count && s->nan_count == 0);
 }
 
-static sl_status decode_bound(const struct parquet_leaf *leaf, enum order order, struct parquet_bytes bytes, bool is_max,
-                              sl_array **out)
+static sl_status decode_bound(const struct parquet_leaf *leaf, enum order order, struct parquet_bytes bytes,
+                              bool is_max, sl_array **out)
 {
     sl_array *array = NULL;
     sl_status status = parquet_single_value(leaf, bytes.data, bytes.len, &array);
@@ -169,7 +173,8 @@ static sl_status find_bounds(const struct sl_parquet *p, size_t leaf, const stru
     return SL_OK;
 }
 
-sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_bounds *out)
+sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column,
+                                   struct sl_parquet_bounds *out)
 {
     *out = (struct sl_parquet_bounds){0};
     if (group >= p->meta.row_group_count || column < 0 || (size_t)column >= p->schema.type->field_count)

@@ -11,7 +11,8 @@ static void *grow(struct parquet_recycler *recycler, void *old, size_t used, siz
     return bigger;
 }
 
-sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used, size_t bytes)
+sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used,
+                                size_t bytes)
 {
     if (*data && bytes <= *cap)
         return SL_OK;
@@ -29,7 +30,8 @@ sl_status parquet_strings_reserve(struct parquet_strings *s, size_t count)
     size_t need = s->count + count + 1;
     if (need > s->offsets_cap) {
         size_t cap = s->offsets_cap * 2 > need ? s->offsets_cap * 2 : need;
-        int32_t *offsets = grow(s->recycler, s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0, cap * sizeof *offsets);
+        int32_t *offsets = grow(s->recycler, s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0,
+                                cap * sizeof *offsets);
         if (!offsets)
             return sl_nomem();
         s->offsets = offsets;

@@ -12,7 +12,8 @@ static sl_status int96_to_micros(const uint8_t *in, size_t count, uint8_t *out)
         int64_t day = (int64_t)(int32_t)load_le32(in + 12 * i + 8) - JULIAN_DAY_OF_EPOCH;
         int64_t micros = nanos / 1000 - (nanos % 1000 < 0), at;
         if (sl_mul_overflows_i64(day, MICROS_PER_DAY, &at) || sl_add_overflows_i64(at, micros, &at))
-            return sl_corrupt("INT96 timestamp of Julian day %" PRId64 " is out of range", day + JULIAN_DAY_OF_EPOCH);
+            return sl_corrupt("INT96 timestamp of Julian day %" PRId64 " is out of range",
+                              day + JULIAN_DAY_OF_EPOCH);
         store_le64(out + 8 * i, (uint64_t)at);
     }
     return SL_OK;
@@ -77,7 +78,8 @@ sl_status parquet_convert_strings(const struct parquet_strings *in, size_t count
     return SL_OK;
 }
 
-sl_status parquet_convert(enum parquet_conversion conversion, const uint8_t *in, size_t width, size_t count, uint8_t *out)
+sl_status parquet_convert(enum parquet_conversion conversion, const uint8_t *in, size_t width, size_t count,
+                          uint8_t *out)
 {
     switch (conversion) {
     case PARQUET_TO_8:

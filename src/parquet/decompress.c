@@ -10,25 +10,26 @@
 
 static sl_status size_mismatch(int codec, size_t expected)
 {
-    return sl_corrupt("%s data does not unpack to the %zu bytes that the page header says", parquet_codec_name(codec),
-                      expected);
+    return sl_corrupt("%s data does not unpack to the %zu bytes that the page header says",
+                      parquet_codec_name(codec), expected);
 }
 
-/* The size in a page header is a claim. Where the data itself tells its size the two must agree; where the codec has
- * a greatest ratio, the claim must keep to it. */
+/* The size in a page header is a claim. Where the data itself tells its size the two must agree; where the
+ * codec has a greatest ratio, the claim must keep to it. */
 sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_len, size_t out_len)
 {
     size_t snappy_len;
     unsigned long long zstd_len;
     switch (codec) {
     case PARQUET_CODEC_SNAPPY:
-        if (snappy_uncompressed_length((const char *)in, in_len, &snappy_len) != SNAPPY_OK || snappy_len != out_len ||
-            out_len / 64 > in_len)
+        if (snappy_uncompressed_length((const char *)in, in_len, &snappy_len) != SNAPPY_OK ||
+            snappy_len != out_len || out_len / 64 > in_len)
             return size_mismatch(codec, out_len);
         break;
     case PARQUET_CODEC_ZSTD:
         zstd_len = ZSTD_getFrameContentSize(in, in_len);
-        if (zstd_len == ZSTD_CONTENTSIZE_ERROR || (zstd_len != ZSTD_CONTENTSIZE_UNKNOWN && zstd_len > out_len))
+        if (zstd_len == ZSTD_CONTENTSIZE_ERROR ||
+            (zstd_len != ZSTD_CONTENTSIZE_UNKNOWN && zstd_len > out_len))
             return size_mismatch(codec, out_len);
         break;
     case PARQUET_CODEC_GZIP:
@@ -88,7 +89,8 @@ static bool unpack_lz4_block(const uint8_t *in, size_t in_len, uint8_t *out, siz
            LZ4_decompress_safe((const char *)in, (char *)out, (int)in_len, (int)out_len) == (int)out_len;
 }
 
-/* Hadoop: [uncompressed size, [compressed size, block] ...] ..., big endian; false when the sizes do not fit together. */
+/* Hadoop: [uncompressed size, [compressed size, block] ...] ..., big endian; false when the sizes do not fit
+ * together. */
 static bool unpack_lz4_hadoop(const uint8_t *in, size_t in_len, uint8_t *out, size_t out_len)
 {
     while (out_len > 0) {
@@ -142,8 +144,8 @@ static sl_status unpack_lz4(const uint8_t *in, size_t in_len, uint8_t *out, size
     return ok ? SL_OK : sl_corrupt("lz4: neither Hadoop framing nor a block of %zu bytes", out_len);
 }
 
-sl_status parquet_decompress(struct parquet_decompressor *d, int codec, const uint8_t *in, size_t in_len, uint8_t *out,
-                             size_t out_len)
+sl_status parquet_decompress(struct parquet_decompressor *d, int codec, const uint8_t *in, size_t in_len,
+                             uint8_t *out, size_t out_len)
 {
     size_t n = out_len;
     switch (codec) {

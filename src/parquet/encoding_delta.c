@@ -1,6 +1,7 @@
 /*
- * DELTA_BINARY_PACKED (spec/parquet.md 3): blocks of miniblocks of bit-packed differences. Miniblocks are unpacked in
- * groups of 32 values, whatever their size claims to be, so memory does not depend on what the file says.
+ * DELTA_BINARY_PACKED (spec/parquet.md 3): blocks of miniblocks of bit-packed differences. Miniblocks are
+ * unpacked in groups of 32 values, whatever their size claims to be, so memory does not depend on what the
+ * file says.
  */
 #include "parquet/read_int.h"
 
@@ -36,7 +37,8 @@ sl_status parquet_delta_init(struct parquet_delta *d, const uint8_t *data, size_
         return sl_corrupt("delta encoding: header ends too early");
     if (block == 0 || block % 128 != 0 || block > INT32_MAX || miniblocks == 0 || block % miniblocks != 0 ||
         block / miniblocks % 32 != 0)
-        return sl_corrupt("delta encoding: blocks of %" PRIu64 " values in %" PRIu64 " miniblocks", block, miniblocks);
+        return sl_corrupt("delta encoding: blocks of %" PRIu64 " values in %" PRIu64 " miniblocks", block,
+                          miniblocks);
     if (total > INT32_MAX)
         return sl_corrupt("delta encoding: %" PRIu64 " values", total);
     d->left = total;
@@ -66,8 +68,8 @@ static sl_status next_miniblock(struct parquet_delta *d)
     return SL_OK;
 }
 
-/* Unpacks the next 32 deltas into `out`. The last group may be shorter than it should be: only the values that are
- * needed must be there. */
+/* Unpacks the next 32 deltas into `out`. The last group may be shorter than it should be: only the values
+ * that are needed must be there. */
 static sl_status next_group(struct parquet_delta *d, uint64_t *out)
 {
     if (d->miniblock_left == 0)

@@ -1,6 +1,7 @@
 /*
- * The RLE / bit-packed hybrid (spec/parquet.md 3): runs of one repeated value, or of groups of eight bit-packed values.
- * Repeated runs are handled as runs wherever the target allows; packed runs are unpacked 32 values at a time.
+ * The RLE / bit-packed hybrid (spec/parquet.md 3): runs of one repeated value, or of groups of eight
+ * bit-packed values. Repeated runs are handled as runs wherever the target allows; packed runs are unpacked
+ * 32 values at a time.
  */
 #include "parquet/read_int.h"
 
@@ -12,13 +13,15 @@ void parquet_hybrid_init(struct parquet_hybrid *h, const uint8_t *data, size_t l
     h->width = width;
 }
 
-void parquet_hybrid_init_msb(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width, size_t count)
+void parquet_hybrid_init_msb(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width,
+                             size_t count)
 {
     parquet_hybrid_init(h, data, len, width);
     h->msb_first = true;
     h->packed = data;
     h->packed_bytes = len;
-    h->packed_count = width && count > (uint64_t)len * 8 / (unsigned)width ? (uint64_t)len * 8 / (unsigned)width : count;
+    h->packed_count =
+        width && count > (uint64_t)len * 8 / (unsigned)width ? (uint64_t)len * 8 / (unsigned)width : count;
     h->p = h->end;
 }
 
@@ -137,9 +140,11 @@ static void unpack(struct parquet_hybrid *h, uint32_t *out, size_t count)
         for (; count > 0 && (at & 7); count--)
             *out++ = packed_value(h, at++);
         size_t byte = (size_t)(at / 8) * width, step = (size_t)4 * width;
-        for (; count >= 32 && h->packed_bytes - byte >= step + 8; count -= 32, at += 32, out += 32, byte += step)
+        for (; count >= 32 && h->packed_bytes - byte >= step + 8;
+             count -= 32, at += 32, out += 32, byte += step)
             parquet_unpack32(h->packed + byte, h->width, out);
-        for (; count >= 8 && width <= 56 && h->packed_bytes - byte >= width + 8; count -= 8, at += 8, byte += width) {
+        for (; count >= 8 && width <= 56 && h->packed_bytes - byte >= width + 8;
+             count -= 8, at += 8, byte += width) {
             uint64_t mask = (UINT64_C(1) << width) - 1;
             for (unsigned i = 0; i < 8; i++)
                 *out++ = (uint32_t)(load_le64(h->packed + byte + i * width / 8) >> (i * width % 8) & mask);

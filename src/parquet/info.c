@@ -30,7 +30,8 @@ sl_status parquet_describe_chunks(struct sl_parquet *p)
     if (!(p->encodings = sl_arena_alloc(p->arena, count * sizeof *p->encodings)))
         return sl_nomem();
     for (size_t i = 0; i < count; i++)
-        SL_TRY(describe_encodings(p->arena, &p->meta.row_groups[i / leaves].columns[i % leaves].meta, &p->encodings[i]));
+        SL_TRY(describe_encodings(p->arena, &p->meta.row_groups[i / leaves].columns[i % leaves].meta,
+                                  &p->encodings[i]));
     return SL_OK;
 }
 
@@ -44,7 +45,8 @@ static bool has_dictionary(const struct parquet_column_meta *meta)
     return meta->dictionary_page_offset > 0;
 }
 
-sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf, struct sl_parquet_chunk_info *out)
+sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf,
+                                struct sl_parquet_chunk_info *out)
 {
     if (group >= p->meta.row_group_count || leaf >= p->schema.leaf_count)
         return sl_input("no column chunk %zu in row group %zu", leaf, group);

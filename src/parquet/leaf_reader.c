@@ -1,14 +1,15 @@
 /*
  * One leaf of a row group, front to back.
  *
- * Flat columns: definition levels become the validity bitmap, values go to the front of the place that the page's rows
- * have in the array and are then spread over the set bits. Nested leaves: levels are kept, one byte each, and values
- * stay dense until assemble.c knows the slots.
+ * Flat columns: definition levels become the validity bitmap, values go to the front of the place that the
+ * page's rows have in the array and are then spread over the set bits. Nested leaves: levels are kept, one
+ * byte each, and values stay dense until assemble.c knows the slots.
  */
 #include "parquet/read_int.h"
 
-void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet, const struct parquet_leaf *leaf,
-                              bool keep_dictionary, struct parquet_recycler *recycler)
+void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
+                              const struct parquet_leaf *leaf, bool keep_dictionary,
+                              struct parquet_recycler *recycler)
 {
     memset(r, 0, sizeof *r);
     r->parquet = parquet;
@@ -58,7 +59,8 @@ static sl_status scratch_values(struct parquet_leaf_reader *r)
 /* ---- values without nulls, behind the ones read so far ---- */
 
 /* Values whose bytes need a conversion, in blocks. */
-static sl_status convert_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out, size_t count)
+static sl_status convert_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
+                               size_t count)
 {
     SL_TRY(scratch_values(r));
     while (count > 0) {
@@ -71,7 +73,8 @@ static sl_status convert_fixed(struct parquet_leaf_reader *r, struct parquet_val
     return SL_OK;
 }
 
-static sl_status convert_strings(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out, size_t count)
+static sl_status convert_strings(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
+                                 size_t count)
 {
     while (count > 0) {
         size_t n = count < READ_BLOCK ? count : READ_BLOCK;
@@ -85,7 +88,8 @@ static sl_status convert_strings(struct parquet_leaf_reader *r, struct parquet_v
 }
 
 /* Fixed-width values in the layout of the array from a page that is not dictionary-encoded. */
-static sl_status direct_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out, size_t count)
+static sl_status direct_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
+                              size_t count)
 {
     if (r->leaf->output == PARQUET_OUT_BOOL)
         return parquet_values_bools(v, out, count);
@@ -96,14 +100,14 @@ static sl_status direct_fixed(struct parquet_leaf_reader *r, struct parquet_valu
     return parquet_values_fixed(v, out, count);
 }
 
-#define GATHER(NAME, TYPE)                                                                                           \
-    static void NAME(uint8_t *out, const uint8_t *dictionary, const uint32_t *indexes, size_t count)                 \
-    {                                                                                                                \
-        for (size_t i = 0; i < count; i++) {                                                                         \
-            TYPE v;                                                                                                  \
-            memcpy(&v, dictionary + (size_t)indexes[i] * sizeof v, sizeof v);                                        \
-            memcpy(out + i * sizeof v, &v, sizeof v);                                                                \
-        }                                                                                                            \
+#define GATHER(NAME, TYPE)                                                                                   \
+    static void NAME(uint8_t *out, const uint8_t *dictionary, const uint32_t *indexes, size_t count)         \
+    {                                                                                                        \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            TYPE v;                                                                                          \
+            memcpy(&v, dictionary + (size_t)indexes[i] * sizeof v, sizeof v);                                \
+            memcpy(out + i * sizeof v, &v, sizeof v);                                                        \
+        }                                                                                                    \
     }
 GATHER(gather_1, uint8_t)
 GATHER(gather_2, uint16_t)
@@ -111,7 +115,8 @@ GATHER(gather_4, uint32_t)
 GATHER(gather_8, uint64_t)
 GATHER(gather_16, sl_u128)
 
-static void gather(uint8_t *out, const uint8_t *dictionary, size_t width, const uint32_t *indexes, size_t count)
+static void gather(uint8_t *out, const uint8_t *dictionary, size_t width, const uint32_t *indexes,
+                   size_t count)
 {
     switch (width) {
     case 1:
@@ -177,7 +182,8 @@ static sl_status append_indexes(struct parquet_leaf_reader *r, size_t count)
 {
     size_t at = (size_t)r->slots * sizeof(uint32_t);
     SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, at, at + count * sizeof(uint32_t)));
-    return parquet_values_indexes(&r->values, (uint32_t *)(void *)(r->fixed + at), count, r->dictionary.count);
+    return parquet_values_indexes(&r->values, (uint32_t *)(void *)(r->fixed + at), count,
+                                  r->dictionary.count);
 }
 
 /* The chunk falls back to plain pages in the middle of a batch: what was kept as indexes becomes strings. */
@@ -186,7 +192,8 @@ static sl_status resolve_indexes(struct parquet_leaf_reader *r)
     r->as_indexes = false;
     if (r->slots == 0)
         return SL_OK;
-    return gather_strings(&r->strings, &r->dictionary.strings, (const uint32_t *)(const void *)r->fixed, (size_t)r->slots);
+    return gather_strings(&r->strings, &r->dictionary.strings, (const uint32_t *)(const void *)r->fixed,
+                          (size_t)r->slots);
 }
 
 static sl_status append_strings(struct parquet_leaf_reader *r, size_t count)
@@ -238,8 +245,10 @@ static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct par
     if (leaf->output == PARQUET_OUT_BOOL)
         return sl_corrupt("dictionary of booleans");
     if (count > page->bytes / least)
-        return sl_corrupt("dictionary page at %" PRIu64 ": %zu values in %zu bytes", page->offset, count, page->bytes);
-    SL_TRY(parquet_values_init(&v, leaf->element->type, leaf->physical_width, PARQUET_PLAIN, page->data, page->bytes));
+        return sl_corrupt("dictionary page at %" PRIu64 ": %zu values in %zu bytes", page->offset, count,
+                          page->bytes);
+    SL_TRY(parquet_values_init(&v, leaf->element->type, leaf->physical_width, PARQUET_PLAIN, page->data,
+                               page->bytes));
     if (leaf->output == PARQUET_OUT_BYTES) {
         SL_TRY(parquet_strings_reserve(&d->strings, 0));
         SL_TRY(parquet_strings_reserve_data(&d->strings, 0));
@@ -259,8 +268,8 @@ static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct par
 }
 
 /* One level stream of a v1 page; *data moves behind it. */
-static sl_status init_levels_v1(struct parquet_hybrid *h, int max, int encoding, int64_t count, const uint8_t **data,
-                                size_t *len)
+static sl_status init_levels_v1(struct parquet_hybrid *h, int max, int encoding, int64_t count,
+                                const uint8_t **data, size_t *len)
 {
     int width = parquet_bit_width((uint32_t)max);
     size_t bytes;
@@ -299,10 +308,13 @@ static sl_status begin_data_page(struct parquet_leaf_reader *r, const struct par
         parquet_hybrid_init(&r->def, page->definition, (size_t)header->definition_bytes,
                             parquet_bit_width((uint32_t)leaf->max_def));
     } else {
-        SL_TRY(init_levels_v1(&r->rep, leaf->max_rep, header->repetition_encoding, header->num_values, &data, &len));
-        SL_TRY(init_levels_v1(&r->def, leaf->max_def, header->definition_encoding, header->num_values, &data, &len));
+        SL_TRY(init_levels_v1(&r->rep, leaf->max_rep, header->repetition_encoding, header->num_values, &data,
+                              &len));
+        SL_TRY(init_levels_v1(&r->def, leaf->max_def, header->definition_encoding, header->num_values, &data,
+                              &len));
     }
-    SL_TRY(parquet_values_init(&r->values, leaf->element->type, leaf->physical_width, header->encoding, data, len));
+    SL_TRY(parquet_values_init(&r->values, leaf->element->type, leaf->physical_width, header->encoding, data,
+                               len));
     if (parquet_values_are_indexes(&r->values) && !r->dictionary.present && len > 0)
         return sl_corrupt("dictionary-encoded page without a dictionary page before it");
     r->page_left = header->num_values;
@@ -317,8 +329,8 @@ static int64_t page_rows(const struct parquet_leaf_reader *r, const struct parqu
     return header->type == PARQUET_PAGE_DATA_V2 ? header->num_rows : -1;
 }
 
-/* Opens the next data page that is not wholly among the next *skip rows, which are left out. *found false: the chunk
- * is at its end. */
+/* Opens the next data page that is not wholly among the next *skip rows, which are left out. *found false:
+ * the chunk is at its end. */
 static sl_status next_data_page(struct parquet_leaf_reader *r, int64_t *skip, bool *found)
 {
     struct parquet_page_header header;
@@ -367,9 +379,11 @@ static bool index_is_sound(const struct parquet_leaf_reader *r)
     for (size_t i = 0; i < index->page_count; i++) {
         const struct parquet_page_location *page = &index->pages[i];
         if (page->offset < 4 || page->compressed_size <= 0 || (uint64_t)page->offset >= r->pages.end ||
-            (uint64_t)page->compressed_size > r->pages.end - (uint64_t)page->offset || page->first_row >= rows)
+            (uint64_t)page->compressed_size > r->pages.end - (uint64_t)page->offset ||
+            page->first_row >= rows)
             return false;
-        if (i == 0 ? page->first_row != 0 : page->first_row <= page[-1].first_row || page->offset <= page[-1].offset)
+        if (i == 0 ? page->first_row != 0
+                   : page->first_row <= page[-1].first_row || page->offset <= page[-1].offset)
             return false;
     }
     return index->page_count > 0;
@@ -395,7 +409,8 @@ static sl_status load_index(struct parquet_leaf_reader *r)
         return sl_nomem();
     sl_status status = sl_file_read_at(r->parquet->file, (uint64_t)chunk->offset_index_offset, data, len);
     if (!status)
-        status = parquet_offset_index_decode(data, len, (uint64_t)chunk->offset_index_offset, r->index_arena, &r->index);
+        status = parquet_offset_index_decode(data, len, (uint64_t)chunk->offset_index_offset, r->index_arena,
+                                             &r->index);
     sl_free(data);
     if (sl_status_code(status) == SL_E_CORRUPT)
         (void)sl_status_ignore(status);
@@ -408,7 +423,10 @@ static sl_status load_index(struct parquet_leaf_reader *r)
 
 /* ---- flat leaves ---- */
 
-static sl_status chunk_too_short(void) { return sl_corrupt("column chunk has fewer rows than its row group"); }
+static sl_status chunk_too_short(void)
+{
+    return sl_corrupt("column chunk has fewer rows than its row group");
+}
 
 static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
 {
@@ -428,7 +446,8 @@ static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
             r->strings.count = from + take;
         } else if (r->leaf->output != PARQUET_OUT_NULL) {
             size_t width = r->as_indexes ? sizeof(uint32_t) : r->leaf->width;
-            SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, (from + used) * width, (from + take) * width));
+            SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, (from + used) * width,
+                                         (from + take) * width));
             parquet_spread(r->fixed + from * width, width, r->validity, from, take, used);
         }
     }
@@ -559,8 +578,8 @@ static sl_status consume_levels(struct parquet_leaf_reader *r, size_t n, bool ke
     return SL_OK;
 }
 
-/* Number of staged levels up to where row number *rows + 1 begins; *rows counts down. Mostly all of them: then they only
- * need counting, which takes no branches. */
+/* Number of staged levels up to where row number *rows + 1 begins; *rows counts down. Mostly all of them:
+ * then they only need counting, which takes no branches. */
 static size_t levels_of_rows(struct parquet_leaf_reader *r, int64_t *rows)
 {
     size_t at = r->stage_at, begun = 0;
@@ -577,8 +596,8 @@ static size_t levels_of_rows(struct parquet_leaf_reader *r, int64_t *rows)
     return at - r->stage_at;
 }
 
-/* A row ends where the next begins, so the end of the last one is known only once the next level was seen: it may be
- * on the next page. */
+/* A row ends where the next begins, so the end of the last one is known only once the next level was seen: it
+ * may be on the next page. */
 static sl_status read_nested(struct parquet_leaf_reader *r, int64_t rows, bool keep)
 {
     if (rows == 0)
@@ -632,8 +651,8 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
     SL_TRY(parquet_pages_open(&r->pages, r->parquet, &r->chunk->meta));
     if (r->values_left == 0)
         return SL_OK;
-    /* The dictionary is wanted now: it tells how long values may be, and pages may be jumped to later. Whether there is
-     * one tells the first page only: dictionary_page_offset may be missing. */
+    /* The dictionary is wanted now: it tells how long values may be, and pages may be jumped to later.
+     * Whether there is one tells the first page only: dictionary_page_offset may be missing. */
     struct parquet_page_header header;
     struct parquet_page page;
     bool found;
@@ -690,7 +709,8 @@ static sl_status run_step(struct parquet_leaf_reader *r, struct parquet_step ste
 static sl_status reserve_flat(struct parquet_leaf_reader *r, int64_t rows)
 {
     if (r->keep_dictionary && r->dictionary.count > 0)
-        SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
+        SL_TRY(
+            parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
     else if (r->leaf->output == PARQUET_OUT_BYTES)
         return parquet_strings_reserve(&r->strings, (size_t)rows);
     if (r->leaf->output == PARQUET_OUT_BYTES)
@@ -700,7 +720,8 @@ static sl_status reserve_flat(struct parquet_leaf_reader *r, int64_t rows)
     return parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * r->leaf->width);
 }
 
-sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps, size_t count, int64_t rows)
+sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps, size_t count,
+                            int64_t rows)
 {
     sl_status status = SL_OK;
     r->slots = r->used = 0;

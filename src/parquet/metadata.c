@@ -29,7 +29,8 @@ const char *parquet_encoding_name(int encoding)
 
 const char *parquet_codec_name(int codec)
 {
-    static const char *const names[] = {"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW"};
+    static const char *const names[] = {"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO",
+                                        "BROTLI",       "LZ4",    "ZSTD", "LZ4_RAW"};
     return codec >= 0 && codec < 8 ? names[codec] : "unknown";
 }
 
@@ -194,7 +195,8 @@ static void decode_schema_element(struct decoder *d, struct parquet_schema_eleme
         thrift_fail(&d->r, "schema element without name");
 }
 
-static void decode_statistics(struct decoder *d, const struct thrift_field *field, struct parquet_statistics *s)
+static void decode_statistics(struct decoder *d, const struct thrift_field *field,
+                              struct parquet_statistics *s)
 {
     struct thrift_field f;
     s->max_exact = s->min_exact = -1;
@@ -253,7 +255,8 @@ static void decode_key_value(struct decoder *d, struct parquet_key_value *kv)
         thrift_fail(&d->r, "key-value pair without key");
 }
 
-static struct parquet_key_value *decode_key_values(struct decoder *d, const struct thrift_field *f, size_t *count)
+static struct parquet_key_value *decode_key_values(struct decoder *d, const struct thrift_field *f,
+                                                   size_t *count)
 {
     *count = thrift_list(&d->r, f, THRIFT_STRUCT, 3);
     struct parquet_key_value *list = alloc_array(d, *count, sizeof *list);
@@ -283,8 +286,8 @@ static const char *const *decode_text_list(struct decoder *d, const struct thrif
     return list;
 }
 
-static const struct parquet_encoding_stats *decode_encoding_stats(struct decoder *d, const struct thrift_field *field,
-                                                                  size_t *count)
+static const struct parquet_encoding_stats *
+decode_encoding_stats(struct decoder *d, const struct thrift_field *field, size_t *count)
 {
     *count = thrift_list(&d->r, field, THRIFT_STRUCT, 1);
     struct parquet_encoding_stats *list = alloc_array(d, *count, sizeof *list);
@@ -414,8 +417,8 @@ static void decode_column_chunk(struct decoder *d, struct parquet_column_chunk *
     }
 }
 
-static const struct parquet_sorting_column *decode_sorting(struct decoder *d, const struct thrift_field *field,
-                                                           size_t *count)
+static const struct parquet_sorting_column *decode_sorting(struct decoder *d,
+                                                           const struct thrift_field *field, size_t *count)
 {
     *count = thrift_list(&d->r, field, THRIFT_STRUCT, 1);
     struct parquet_sorting_column *list = alloc_array(d, *count, sizeof *list);
@@ -490,7 +493,8 @@ static uint8_t decode_column_order(struct decoder *d)
     return order;
 }
 
-static void decode_column_orders(struct decoder *d, const struct thrift_field *f, struct parquet_file_metadata *m)
+static void decode_column_orders(struct decoder *d, const struct thrift_field *f,
+                                 struct parquet_file_metadata *m)
 {
     m->has_column_orders = true;
     m->column_order_count = thrift_list(&d->r, f, THRIFT_STRUCT, 1);
@@ -674,7 +678,8 @@ static void check_page_header(struct thrift_reader *r, const struct parquet_page
 {
     if (r->error)
         return;
-    bool known = h->type == PARQUET_PAGE_DATA || h->type == PARQUET_PAGE_DICTIONARY || h->type == PARQUET_PAGE_DATA_V2;
+    bool known =
+        h->type == PARQUET_PAGE_DATA || h->type == PARQUET_PAGE_DICTIONARY || h->type == PARQUET_PAGE_DATA_V2;
     if (known && !(seen & 1u << h->type))
         thrift_fail(r, "page header lacks the part for its page type");
     else if (h->uncompressed_size < 0 || h->compressed_size < 0 || h->num_values < 0 || h->num_nulls < 0 ||
@@ -887,7 +892,8 @@ static void encode_statistics(struct thrift_writer *w, int id, const struct parq
     thrift_end_struct(w);
 }
 
-static void encode_key_values(struct thrift_writer *w, int id, const struct parquet_key_value *list, size_t count)
+static void encode_key_values(struct thrift_writer *w, int id, const struct parquet_key_value *list,
+                              size_t count)
 {
     if (count == 0)
         return;

@@ -1,9 +1,10 @@
 /*
- * metadata: the thrift structures of a Parquet file (spec/parquet.md 1.1) as C structs, with decoders and encoders.
+ * metadata: the thrift structures of a Parquet file (spec/parquet.md 1.1) as C structs, with decoders and
+ * encoders.
  *
- * Decoded structs live with the arena that was given; strings end in a NUL byte. Fields that a file may leave out have a
- * `has_` flag, or are NULL or -1 as said. The encoders write fields in the order of their ids and leave out what is
- * absent, so decode(encode(x)) is x.
+ * Decoded structs live with the arena that was given; strings end in a NUL byte. Fields that a file may leave
+ * out have a `has_` flag, or are NULL or -1 as said. The encoders write fields in the order of their ids and
+ * leave out what is absent, so decode(encode(x)) is x.
  */
 #ifndef SL_PARQUET_METADATA_H
 #define SL_PARQUET_METADATA_H
@@ -65,7 +66,11 @@ enum parquet_logical_kind {
     PARQUET_LOGICAL_FLOAT16 = 15,
     PARQUET_LOGICAL_VARIANT = 16,
 };
-enum parquet_unit { PARQUET_MILLIS = 1, PARQUET_MICROS = 2, PARQUET_NANOS = 3 }; /* ids of the TimeUnit union */
+enum parquet_unit {
+    PARQUET_MILLIS = 1,
+    PARQUET_MICROS = 2,
+    PARQUET_NANOS = 3
+}; /* ids of the TimeUnit union */
 enum parquet_encoding {
     PARQUET_PLAIN = 0,
     PARQUET_PLAIN_DICTIONARY = 2,
@@ -122,7 +127,7 @@ struct parquet_schema_element {
     bool has_repetition; /* false only for the root */
     enum parquet_repetition repetition;
     const char *name;
-    int32_t children; /* 0 for leaves; written only for groups */
+    int32_t children;  /* 0 for leaves; written only for groups */
     int32_t converted; /* enum parquet_converted or unknown to us; -1: none */
     bool has_scale, has_precision;
     int32_t scale, precision;
@@ -238,22 +243,23 @@ struct parquet_column_index {
     int64_t *null_counts; /* NULL: absent */
 };
 
-SL_MUST_USE sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
-                                                   struct parquet_file_metadata *out);
+SL_MUST_USE sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                                   sl_arena *arena, struct parquet_file_metadata *out);
 SL_MUST_USE sl_status parquet_file_metadata_encode(const struct parquet_file_metadata *meta, sl_buf *out);
-/* Sizes are checked not to be negative. *header_bytes gets the header's own length. When the input ended too early and
- * `truncated` is given, it is set (with SL_OK): ask again with more bytes. */
+/* Sizes are checked not to be negative. *header_bytes gets the header's own length. When the input ended too
+ * early and `truncated` is given, it is set (with SL_OK): ask again with more bytes. */
 SL_MUST_USE sl_status parquet_page_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
-                                                 struct parquet_page_header *out, size_t *header_bytes, bool *truncated);
+                                                 struct parquet_page_header *out, size_t *header_bytes,
+                                                 bool *truncated);
 SL_MUST_USE sl_status parquet_page_header_encode(const struct parquet_page_header *header, sl_buf *out);
-SL_MUST_USE sl_status parquet_offset_index_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
-                                                  struct parquet_offset_index *out);
+SL_MUST_USE sl_status parquet_offset_index_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                                  sl_arena *arena, struct parquet_offset_index *out);
 SL_MUST_USE sl_status parquet_offset_index_encode(const struct parquet_offset_index *index, sl_buf *out);
-SL_MUST_USE sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
-                                                  struct parquet_column_index *out);
+SL_MUST_USE sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                                  sl_arena *arena, struct parquet_column_index *out);
 SL_MUST_USE sl_status parquet_column_index_encode(const struct parquet_column_index *index, sl_buf *out);
 
-const char *parquet_physical_name(int type);   /* "INT64"; "unknown" */
+const char *parquet_physical_name(int type); /* "INT64"; "unknown" */
 const char *parquet_encoding_name(int encoding);
 const char *parquet_codec_name(int codec);
 

@@ -53,7 +53,8 @@ static sl_status check_chunk(const struct sl_parquet *p, const struct parquet_ro
         return sl_unsupported("column %s is in another file (%s)", l->path, chunk->file_path);
     if (chunk->meta.type != l->element->type)
         return sl_corrupt("column %s is %s in the schema and %s in a row group", l->path,
-                          parquet_physical_name((int)l->element->type), parquet_physical_name((int)chunk->meta.type));
+                          parquet_physical_name((int)l->element->type),
+                          parquet_physical_name((int)chunk->meta.type));
     if (l->max_rep == 0 && chunk->meta.num_values != group->num_rows)
         return sl_corrupt("column %s has %" PRId64 " values in a row group of %" PRId64 " rows", l->path,
                           chunk->meta.num_values, group->num_rows);
@@ -120,8 +121,14 @@ void sl_parquet_close(sl_parquet *p)
 const sl_type *sl_parquet_schema(const sl_parquet *p) { return p->schema.type; }
 int64_t sl_parquet_rows(const sl_parquet *p) { return p->meta.num_rows; }
 size_t sl_parquet_row_groups(const sl_parquet *p) { return p->meta.row_group_count; }
-int64_t sl_parquet_row_group_rows(const sl_parquet *p, size_t group) { return p->meta.row_groups[group].num_rows; }
-const char *sl_parquet_created_by(const sl_parquet *p) { return p->meta.created_by ? p->meta.created_by : ""; }
+int64_t sl_parquet_row_group_rows(const sl_parquet *p, size_t group)
+{
+    return p->meta.row_groups[group].num_rows;
+}
+const char *sl_parquet_created_by(const sl_parquet *p)
+{
+    return p->meta.created_by ? p->meta.created_by : "";
+}
 size_t sl_parquet_key_values(const sl_parquet *p) { return p->meta.key_value_count; }
 
 void sl_parquet_key_value_at(const sl_parquet *p, size_t index, const char **key, const char **value)

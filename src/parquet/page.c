@@ -1,6 +1,6 @@
 /*
- * The pages of one column chunk, front to back. With a mapped file nothing is copied: stored (uncompressed) pages are
- * used where they lie. Without, a window of the file is read ahead.
+ * The pages of one column chunk, front to back. With a mapped file nothing is copied: stored (uncompressed)
+ * pages are used where they lie. Without, a window of the file is read ahead.
  */
 #include "parquet/read_int.h"
 #include <libdeflate.h>
@@ -74,13 +74,14 @@ sl_status parquet_pages_header(struct parquet_pages *pages, struct parquet_page_
         if (pages->map || len > left)
             len = (size_t)left;
         SL_TRY(need(pages, pages->offset, len, &data));
-        SL_TRY(parquet_page_header_decode(data, len, pages->offset, header, &header_bytes, len < left ? &truncated : NULL));
+        SL_TRY(parquet_page_header_decode(data, len, pages->offset, header, &header_bytes,
+                                          len < left ? &truncated : NULL));
         if (len == left || !truncated)
             break;
     }
     if ((uint64_t)header->compressed_size > left - header_bytes)
-        return sl_corrupt("page at %" PRIu64 ": body of %" PRId32 " bytes runs past its column chunk", pages->offset,
-                          header->compressed_size);
+        return sl_corrupt("page at %" PRIu64 ": body of %" PRId32 " bytes runs past its column chunk",
+                          pages->offset, header->compressed_size);
     pages->header_offset = pages->offset;
     pages->offset += header_bytes;
     pages->bytes_read += header_bytes;
@@ -108,8 +109,8 @@ static sl_status unpack(struct parquet_pages *pages, const uint8_t *in, size_t i
     return parquet_decompress(&pages->decompressor, codec, in, in_len, pages->body.data, out_len);
 }
 
-static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_header *header, const uint8_t *body,
-                         struct parquet_page *page)
+static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_header *header,
+                         const uint8_t *body, struct parquet_page *page)
 {
     int64_t levels = (int64_t)header->repetition_bytes + header->definition_bytes;
     if (levels > header->compressed_size || levels > header->uncompressed_size)
@@ -127,7 +128,8 @@ static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_
     }
     if (unpacked == 0 || page->bytes == 0) { /* only nulls: nothing that a codec could read */
         if (unpacked != 0)
-            return sl_corrupt("page at %" PRIu64 ": no values where %zu bytes should be", pages->header_offset, unpacked);
+            return sl_corrupt("page at %" PRIu64 ": no values where %zu bytes should be",
+                              pages->header_offset, unpacked);
         page->bytes = 0;
         return SL_OK;
     }

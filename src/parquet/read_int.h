@@ -7,19 +7,17 @@
  *   decompress.c       codecs
  *   encoding_rle.c     RLE / bit-packed hybrid: levels, dictionary indexes, booleans
  *   encoding_delta.c   DELTA_BINARY_PACKED
- *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte strings
- *   convert.c          physical values -> our layout (decimals, INT96, narrow integers)
- *   block.c            memory of buffers, used again batch after batch
- *   byte_strings.c     growing byte strings
- *   bitmap.c, unpack.c bits
+ *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte
+ * strings convert.c          physical values -> our layout (decimals, INT96, narrow integers) block.c memory
+ * of buffers, used again batch after batch byte_strings.c     growing byte strings bitmap.c, unpack.c bits
  *   leaf_reader.c      one leaf of a row group: levels and values -> growing buffers
  *   assemble.c         levels and buffers -> (nested) arrays
  *   scan.c             the stream: projection, row ranges, batches, threads
  *   bounds.c, info.c   statistics and facts
  *
- * A batch's values go straight into the buffers of its arrays: PLAIN fixed-width pages are copied, dictionary indexes
- * gathered, definition levels of flat columns decoded into the validity bitmap. Only what needs a conversion passes
- * through a scratch block of READ_BLOCK values.
+ * A batch's values go straight into the buffers of its arrays: PLAIN fixed-width pages are copied, dictionary
+ * indexes gathered, definition levels of flat columns decoded into the validity bitmap. Only what needs a
+ * conversion passes through a scratch block of READ_BLOCK values.
  */
 #ifndef SL_PARQUET_READ_INT_H
 #define SL_PARQUET_READ_INT_H
@@ -29,7 +27,8 @@
 #define READ_BLOCK 1024 /* values that go through scratch memory at once: fits the first caches */
 #define READ_PAD   64   /* bytes that may be touched behind a buffer of our own */
 
-/* ---- schema ------------------------------------------------------------------------------------------------- */
+/* ---- schema
+ * ------------------------------------------------------------------------------------------------- */
 
 enum parquet_output { PARQUET_OUT_NULL, PARQUET_OUT_BOOL, PARQUET_OUT_FIXED, PARQUET_OUT_BYTES };
 enum parquet_conversion {
@@ -47,28 +46,29 @@ struct parquet_leaf {
     const sl_type *type; /* borrowed from the schema */
     const char *path;    /* dotted */
     int max_def, max_rep;
-    int slot_def;  /* definition level from which the innermost list around has a slot for us; 0 outside lists */
-    bool flat;     /* a top-level column: rows are values, and levels are the validity bitmap */
+    int slot_def; /* definition level from which the innermost list around has a slot for us; 0 outside lists
+                   */
+    bool flat;    /* a top-level column: rows are values, and levels are the validity bitmap */
     bool nullable;
     enum parquet_output output;
     enum parquet_conversion conversion;
     size_t physical_width; /* bytes of a PLAIN value; 0: boolean or byte array */
-    size_t width;          /* bytes of a value in the array; booleans 1 until the array is finished; 0: byte strings */
+    size_t width; /* bytes of a value in the array; booleans 1 until the array is finished; 0: byte strings */
 };
 /* A field of the type tree with its levels (Dremel). A slot is a place in the node's array. */
 struct parquet_node {
     const sl_type *type;
     bool nullable;
-    bool is_key; /* of a map: may not be null whatever the file's schema says */
-    int def;     /* definition level from which the value is not null */
-    int slot_def, slot_rep; /* of the innermost list around; 0 outside lists */
-    int list_def, list_rep; /* lists and maps: levels of an element */
+    bool is_key;                   /* of a map: may not be null whatever the file's schema says */
+    int def;                       /* definition level from which the value is not null */
+    int slot_def, slot_rep;        /* of the innermost list around; 0 outside lists */
+    int list_def, list_rep;        /* lists and maps: levels of an element */
     size_t leaf_first, leaf_count; /* 0 leaves: the values of a map that has only keys */
     struct parquet_node *children;
     size_t child_count;
 };
 struct parquet_schema {
-    const sl_type *type; /* owned */
+    const sl_type *type;          /* owned */
     struct parquet_node *columns; /* type->field_count of them */
     struct parquet_leaf *leaves;
     size_t leaf_count;
@@ -90,29 +90,35 @@ struct sl_parquet {
     uint64_t data_end;      /* where the footer begins: pages end before it */
 };
 
-/* ---- bits --------------------------------------------------------------------------------------------------- */
+/* ---- bits
+ * --------------------------------------------------------------------------------------------------- */
 
 void parquet_bits_fill(uint8_t *bits, size_t from, size_t count, bool value);
 void parquet_bits_copy(uint8_t *to, size_t to_bit, const uint8_t *from, size_t from_bit, size_t count);
 size_t parquet_bits_count(const uint8_t *bits, size_t from, size_t count);
 void parquet_bits_to_bytes(const uint8_t *bits, size_t from, size_t count, uint8_t *out); /* 0 or 1 each */
 void parquet_bytes_to_bits(const uint8_t *bytes, size_t count, uint8_t *bits);            /* from bit 0 */
-/* Moves `used` values at the front of `values` to the places of the set bits among `slots`; other places get zeros. */
-void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots, size_t used);
+/* Moves `used` values at the front of `values` to the places of the set bits among `slots`; other places get
+ * zeros. */
+void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t bit_from, size_t slots,
+                    size_t used);
 /* The same for the ends of byte strings: offsets[0] stays, offsets[1 .. used] become offsets[1 .. slots]. */
-void parquet_spread_offsets(int32_t *offsets, const uint8_t *bits, size_t bit_from, size_t slots, size_t used);
+void parquet_spread_offsets(int32_t *offsets, const uint8_t *bits, size_t bit_from, size_t slots,
+                            size_t used);
 
 /* 32 values of `width` bits (0..32) from 4 * width bytes; up to 8 bytes behind them are touched. */
 void parquet_unpack32(const uint8_t *p, int width, uint32_t *out);
 /* 32 values of 0..64 bits; touches up to 8 bytes more. */
 void parquet_unpack64(const uint8_t *p, int width, uint64_t *out);
 
-/* ---- RLE / bit-packed hybrid -------------------------------------------------------------------------------- */
+/* ---- RLE / bit-packed hybrid
+ * -------------------------------------------------------------------------------- */
 
 struct parquet_hybrid {
     const uint8_t *p, *end;
     int width;
-    bool msb_first; /* the deprecated BIT_PACKED encoding of levels: one packed run, most significant bit first */
+    bool msb_first;    /* the deprecated BIT_PACKED encoding of levels: one packed run, most significant bit
+                          first */
     uint64_t repeated; /* copies left of the current run's value */
     uint32_t value;
     const uint8_t *packed; /* the current packed run: values [packed_at, packed_count) are left */
@@ -120,29 +126,32 @@ struct parquet_hybrid {
     size_t packed_bytes;
 };
 void parquet_hybrid_init(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width);
-void parquet_hybrid_init_msb(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width, size_t count);
-/* For width 0, where every value is 0 and runs have no bytes but their headers, or are not there at all. False: something
- * else is there, so the width must be wrong. */
+void parquet_hybrid_init_msb(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width,
+                             size_t count);
+/* For width 0, where every value is 0 and runs have no bytes but their headers, or are not there at all.
+ * False: something else is there, so the width must be wrong. */
 bool parquet_hybrid_all_zero(struct parquet_hybrid *h);
-/* Each gives the number of values really there: fewer than asked for means that the data ended or is malformed. */
+/* Each gives the number of values really there: fewer than asked for means that the data ended or is
+ * malformed. */
 size_t parquet_hybrid_read(struct parquet_hybrid *h, uint32_t *out, size_t count);
 size_t parquet_hybrid_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count); /* width <= 8 */
 size_t parquet_hybrid_bits(struct parquet_hybrid *h, uint8_t *bits, size_t from, size_t count); /* width 1 */
 size_t parquet_hybrid_skip(struct parquet_hybrid *h, size_t count);
 
-/* ---- DELTA_BINARY_PACKED ------------------------------------------------------------------------------------ */
+/* ---- DELTA_BINARY_PACKED
+ * ------------------------------------------------------------------------------------ */
 
 struct parquet_delta {
     const uint8_t *p, *end;
-    uint64_t left;          /* values not yet given out */
-    uint64_t miniblock;     /* values a miniblock */
-    uint64_t miniblocks;    /* a block */
-    const uint8_t *widths;  /* of the current block */
-    uint64_t widths_at;     /* next miniblock of the block */
-    uint64_t miniblock_left;/* values of the current miniblock not yet unpacked */
+    uint64_t left;           /* values not yet given out */
+    uint64_t miniblock;      /* values a miniblock */
+    uint64_t miniblocks;     /* a block */
+    const uint8_t *widths;   /* of the current block */
+    uint64_t widths_at;      /* next miniblock of the block */
+    uint64_t miniblock_left; /* values of the current miniblock not yet unpacked */
     int width;
     uint64_t min_delta, last;
-    bool first; /* the first value is still to come */
+    bool first;         /* the first value is still to come */
     uint64_t group[32]; /* unpacked, not yet given out: group[group_at .. group_count) */
     unsigned group_at, group_count;
 };
@@ -152,34 +161,38 @@ SL_MUST_USE sl_status parquet_delta_read32(struct parquet_delta *d, uint32_t *ou
 /* Bytes that the encoded values take, found without decoding them. */
 SL_MUST_USE sl_status parquet_delta_span(const uint8_t *data, size_t len, size_t *span);
 
-/* ---- codecs ------------------------------------------------------------------------------------------------- */
+/* ---- codecs
+ * ------------------------------------------------------------------------------------------------- */
 
 struct parquet_decompressor {
     void *zstd, *deflate; /* made when first needed */
 };
 /* Exactly out_len bytes or corrupt. */
-SL_MUST_USE sl_status parquet_decompress(struct parquet_decompressor *d, int codec, const uint8_t *in, size_t in_len,
-                                         uint8_t *out, size_t out_len);
+SL_MUST_USE sl_status parquet_decompress(struct parquet_decompressor *d, int codec, const uint8_t *in,
+                                         size_t in_len, uint8_t *out, size_t out_len);
 /* Whether a page of in_len bytes can become out_len bytes at all: asked before memory is allocated. */
-SL_MUST_USE sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_len, size_t out_len);
+SL_MUST_USE sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_len,
+                                                   size_t out_len);
 void parquet_decompressor_free(struct parquet_decompressor *d);
 
-/* ---- pages -------------------------------------------------------------------------------------------------- */
+/* ---- pages
+ * -------------------------------------------------------------------------------------------------- */
 
 struct parquet_pages {
     struct sl_parquet *parquet;
     const struct parquet_column_meta *meta;
     uint64_t offset, end; /* next header; end of the chunk */
     uint64_t bytes_read;
-    const uint8_t *map;   /* the whole file, or NULL */
-    sl_buf window;        /* without a map: the bytes [window_offset, + window.len) of the file */
+    const uint8_t *map; /* the whole file, or NULL */
+    sl_buf window;      /* without a map: the bytes [window_offset, + window.len) of the file */
     uint64_t window_offset;
-    sl_buf body;          /* the decompressed page */
+    sl_buf body; /* the decompressed page */
     struct parquet_decompressor decompressor;
     uint64_t header_offset; /* of the header read last */
 };
 struct parquet_page {
-    const uint8_t *data; /* v1, dictionary: the whole body. v2: the values, not yet there while value_bytes is 0 */
+    const uint8_t
+        *data; /* v1, dictionary: the whole body. v2: the values, not yet there while value_bytes is 0 */
     size_t bytes;
     const uint8_t *repetition, *definition; /* v2 */
     uint64_t offset;
@@ -187,16 +200,19 @@ struct parquet_page {
 SL_MUST_USE sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *parquet,
                                          const struct parquet_column_meta *meta);
 /* *found false at the end of the chunk. */
-SL_MUST_USE sl_status parquet_pages_header(struct parquet_pages *pages, struct parquet_page_header *header, bool *found);
+SL_MUST_USE sl_status parquet_pages_header(struct parquet_pages *pages, struct parquet_page_header *header,
+                                           bool *found);
 /* One of these must follow. The page is valid until the next call. */
-SL_MUST_USE sl_status parquet_pages_body(struct parquet_pages *pages, const struct parquet_page_header *header,
-                                         struct parquet_page *page);
+SL_MUST_USE sl_status parquet_pages_body(struct parquet_pages *pages,
+                                         const struct parquet_page_header *header, struct parquet_page *page);
 void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_header *header);
 void parquet_pages_close(struct parquet_pages *pages);
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* ---- values
+ * ------------------------------------------------------------------------------------------------- */
 
-/* Memory of array buffers, 64-byte aligned (block.c). A NULL recycler is fine: then blocks are simply freed. */
+/* Memory of array buffers, 64-byte aligned (block.c). A NULL recycler is fine: then blocks are simply freed.
+ */
 struct parquet_recycler;
 SL_MUST_USE sl_status parquet_recycler_new(struct parquet_recycler **out);
 void parquet_recycler_close(struct parquet_recycler *r); /* lives on until its last block is freed */
@@ -211,15 +227,19 @@ struct parquet_strings {
     uint8_t *data; /* READ_PAD bytes more than data_cap are allocated */
     size_t data_cap;
 };
-SL_MUST_USE sl_status parquet_strings_reserve(struct parquet_strings *s, size_t count); /* room for `count` more */
+SL_MUST_USE sl_status parquet_strings_reserve(struct parquet_strings *s,
+                                              size_t count); /* room for `count` more */
 /* Room for more bytes; an overflow of 32-bit offsets is an error. */
 SL_MUST_USE sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes);
 /* Memory for `bytes` bytes and READ_PAD more, of which `used` are kept when it moves. */
-SL_MUST_USE sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used,
-                                            size_t bytes);
+SL_MUST_USE sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap,
+                                            size_t used, size_t bytes);
 void parquet_strings_clear(struct parquet_strings *s);
 void parquet_strings_free(struct parquet_strings *s);
-SL_INLINE size_t parquet_strings_bytes(const struct parquet_strings *s) { return s->count ? (size_t)s->offsets[s->count] : 0; }
+SL_INLINE size_t parquet_strings_bytes(const struct parquet_strings *s)
+{
+    return s->count ? (size_t)s->offsets[s->count] : 0;
+}
 
 /* Short strings are copied 16 bytes at a time, over their end: both sides must have 16 bytes more. */
 SL_INLINE void parquet_copy_short(uint8_t *to, const uint8_t *from, size_t len)
@@ -247,35 +267,39 @@ struct parquet_values {
     sl_buf previous;              /* DELTA_BYTE_ARRAY: the last value; kept over pages only as memory */
     size_t bit;                   /* PLAIN booleans: next bit */
     size_t split_at, split_count; /* BYTE_STREAM_SPLIT */
-    bool ready; /* false: the section was empty, only 0 values may be read */
+    bool ready;                   /* false: the section was empty, only 0 values may be read */
 };
 SL_INLINE bool parquet_values_are_indexes(const struct parquet_values *v)
 {
     return v->encoding == PARQUET_PLAIN_DICTIONARY || v->encoding == PARQUET_RLE_DICTIONARY;
 }
-SL_MUST_USE sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical, size_t width,
-                                          int encoding, const uint8_t *data, size_t len);
+SL_MUST_USE sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical,
+                                          size_t width, int encoding, const uint8_t *data, size_t len);
 SL_MUST_USE sl_status parquet_values_fixed(struct parquet_values *v, uint8_t *out, size_t count);
-SL_MUST_USE sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t count); /* a byte each */
-SL_MUST_USE sl_status parquet_values_strings(struct parquet_values *v, struct parquet_strings *out, size_t count);
-SL_MUST_USE sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t count, uint32_t limit);
+SL_MUST_USE sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out,
+                                           size_t count); /* a byte each */
+SL_MUST_USE sl_status parquet_values_strings(struct parquet_values *v, struct parquet_strings *out,
+                                             size_t count);
+SL_MUST_USE sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t count,
+                                             uint32_t limit);
 SL_MUST_USE sl_status parquet_values_skip(struct parquet_values *v, size_t count);
 void parquet_values_free(struct parquet_values *v);
 
 /* `width`: of the physical values. */
-SL_MUST_USE sl_status parquet_convert(enum parquet_conversion conversion, const uint8_t *in, size_t width, size_t count,
-                                      uint8_t *out);
+SL_MUST_USE sl_status parquet_convert(enum parquet_conversion conversion, const uint8_t *in, size_t width,
+                                      size_t count, uint8_t *out);
 SL_MUST_USE sl_status parquet_convert_strings(const struct parquet_strings *in, size_t count, uint8_t *out);
 
-/* ---- leaves ------------------------------------------------------------------------------------------------- */
+/* ---- leaves
+ * ------------------------------------------------------------------------------------------------- */
 
 struct parquet_dictionary {
     bool present;
     uint32_t count;
-    uint8_t *values;           /* fixed width, converted */
+    uint8_t *values; /* fixed width, converted */
     struct parquet_strings strings;
-    size_t longest;            /* bytes of the longest string */
-    sl_array *array;           /* strings as an array, made when a batch wants it */
+    size_t longest;  /* bytes of the longest string */
+    sl_array *array; /* strings as an array, made when a batch wants it */
 };
 struct parquet_leaf_reader {
     struct sl_parquet *parquet;
@@ -300,14 +324,14 @@ struct parquet_leaf_reader {
     size_t stage_at, stage_count;
     bool inside_row; /* nested: the next level may continue a row that was begun */
     /* the batch */
-    int64_t slots;   /* values so far, nulls included (nested: without) */
-    int64_t used;    /* values so far without nulls */
+    int64_t slots;     /* values so far, nulls included (nested: without) */
+    int64_t used;      /* values so far without nulls */
     uint8_t *validity; /* flat nullable leaves */
     size_t validity_cap;
-    uint8_t *fixed;  /* fixed-width values, or dictionary indexes */
+    uint8_t *fixed;   /* fixed-width values, or dictionary indexes */
     size_t fixed_cap; /* bytes */
     struct parquet_strings strings;
-    bool as_indexes; /* this batch holds dictionary indexes so far */
+    bool as_indexes;                  /* this batch holds dictionary indexes so far */
     uint8_t *levels_def, *levels_rep; /* nested: the batch's levels */
     size_t level_count, level_cap;
     uint32_t *scratch_indexes; /* READ_BLOCK */
@@ -317,19 +341,23 @@ struct parquet_leaf_reader {
 struct parquet_step {
     int64_t skip, take; /* rows */
 };
-void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet, const struct parquet_leaf *leaf,
-                              bool keep_dictionary, struct parquet_recycler *recycler);
+void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
+                              const struct parquet_leaf *leaf, bool keep_dictionary,
+                              struct parquet_recycler *recycler);
 /* Goes to the start of a row group; reads its dictionary. */
 SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group);
 /* One batch: `steps` in order, `rows` taken in all. */
-SL_MUST_USE sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps, size_t count,
-                                        int64_t rows);
+SL_MUST_USE sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps,
+                                        size_t count, int64_t rows);
 void parquet_leaf_reader_free(struct parquet_leaf_reader *r);
-/* The array of a column from what its leaves read; takes their buffers. `readers`: those of the node's leaves. */
-SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node, struct parquet_leaf_reader *const *readers,
-                                       int64_t rows, sl_array **out);
+/* The array of a column from what its leaves read; takes their buffers. `readers`: those of the node's
+ * leaves. */
+SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node,
+                                       struct parquet_leaf_reader *const *readers, int64_t rows,
+                                       sl_array **out);
 /* A value of PLAIN bytes (statistics) as a one-row array. */
-SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len, sl_array **out);
+SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len,
+                                           sl_array **out);
 /* Whether created_by is "NAME version A.B" with (A, B) before (major, minor), or NAME without any version. */
 bool parquet_written_before(const char *created_by, const char *name, long major, long minor);
 /* A buffer that owns a block; takes it over also on failure. */

@@ -1,6 +1,6 @@
 /*
- * The stream of a file's rows. A row group's chosen rows are cut into batches; a batch is a list of steps (skip so many
- * rows, take so many) that every leaf runs on its own, in parallel when there is a pool.
+ * The stream of a file's rows. A row group's chosen rows are cut into batches; a batch is a list of steps
+ * (skip so many rows, take so many) that every leaf runs on its own, in parallel when there is a pool.
  */
 #include "parquet/read_int.h"
 
@@ -28,9 +28,9 @@ struct scan {
     size_t group, next_group;
     bool group_open;
     int64_t group_first, group_rows; /* rows of the file */
-    int64_t at;       /* next row of the group: rows before it were taken or skipped */
-    size_t range;     /* first range that may still have rows */
-    size_t row_bytes; /* estimate */
+    int64_t at;                      /* next row of the group: rows before it were taken or skipped */
+    size_t range;                    /* first range that may still have rows */
+    size_t row_bytes;                /* estimate */
     struct parquet_step *steps;
     size_t step_count, step_cap;
 };
@@ -103,7 +103,8 @@ static sl_status copy_ranges(struct scan *s, const struct sl_parquet_scan_option
     for (size_t i = 0; i < options->range_count; i++) {
         struct sl_row_range range = options->ranges[i];
         if (range.first < end || range.count < 0 || range.first > rows || range.count > rows - range.first)
-            return sl_input("row range %" PRId64 " + %" PRId64 " is not in order or not in the %" PRId64 " rows of %s",
+            return sl_input("row range %" PRId64 " + %" PRId64 " is not in order or not in the %" PRId64
+                            " rows of %s",
                             range.first, range.count, rows, sl_file_path(s->parquet->file));
         s->ranges[i] = range;
         end = range.first + range.count;
@@ -261,8 +262,8 @@ static sl_status assemble_batch(struct scan *s, int64_t rows, sl_batch **out)
         return sl_nomem();
     sl_status status = SL_OK;
     for (size_t i = 0; i < s->column_count; i++)
-        SL_GO(parquet_assemble(&s->parquet->schema.columns[s->columns[i]], s->readers + s->first_reader[i], rows,
-                               &arrays[i]));
+        SL_GO(parquet_assemble(&s->parquet->schema.columns[s->columns[i]], s->readers + s->first_reader[i],
+                               rows, &arrays[i]));
     status = sl_batch_new(s->schema, rows, arrays, out);
     sl_free(arrays);
     return status;

@@ -1,6 +1,6 @@
 /*
- * Schema elements -> type tree and leaves. Elements come depth first; each gives one node, but for the repeated groups
- * of lists and maps, which belong to the list (spec/parquet.md 9).
+ * Schema elements -> type tree and leaves. Elements come depth first; each gives one node, but for the
+ * repeated groups of lists and maps, which belong to the list (spec/parquet.md 9).
  */
 #include "parquet/read_int.h"
 
@@ -49,7 +49,8 @@ static sl_status next_element(struct walk *w, const struct parquet_schema_elemen
 
 static bool is_logical(const struct parquet_schema_element *e, enum parquet_logical_kind kind, int converted)
 {
-    return e->logical.kind == kind || (e->logical.kind == PARQUET_LOGICAL_NONE && converted >= 0 && e->converted == converted);
+    return e->logical.kind == kind ||
+           (e->logical.kind == PARQUET_LOGICAL_NONE && converted >= 0 && e->converted == converted);
 }
 
 static sl_status as_is(struct parquet_leaf *leaf, size_t width, enum parquet_conversion conversion)
@@ -75,8 +76,8 @@ static bool is_decimal(const struct parquet_schema_element *e, int32_t *precisio
     return *precision >= 1 && *precision <= 38 && *scale >= 0 && *scale <= *precision;
 }
 
-static sl_status decimal_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, int32_t precision,
-                              int32_t scale, const sl_type **out)
+static sl_status decimal_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                              int32_t precision, int32_t scale, const sl_type **out)
 {
     static const enum parquet_conversion conversions[] = {
         [PARQUET_INT32] = PARQUET_INT32_TO_DECIMAL,
@@ -102,7 +103,8 @@ static sl_status time_type(enum sl_time_unit unit, bool utc, const sl_type **out
     return SL_OK;
 }
 
-static sl_status int32_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, const sl_type **out)
+static sl_status int32_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                            const sl_type **out)
 {
     int width = e->logical.kind == PARQUET_LOGICAL_INTEGER ? e->logical.bit_width : 0;
     bool is_signed = e->logical.is_signed;
@@ -130,7 +132,8 @@ static sl_status int32_type(const struct parquet_schema_element *e, struct parqu
     return as_is(leaf, 4, PARQUET_AS_IS);
 }
 
-static sl_status int64_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, const sl_type **out)
+static sl_status int64_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                            const sl_type **out)
 {
     const struct parquet_logical *l = &e->logical;
     bool no_logical = l->kind == PARQUET_LOGICAL_NONE;
@@ -152,7 +155,8 @@ static sl_status int64_type(const struct parquet_schema_element *e, struct parqu
     return as_is(leaf, 8, PARQUET_AS_IS);
 }
 
-static sl_status bytes_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, const sl_type **out)
+static sl_status bytes_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                            const sl_type **out)
 {
     leaf->output = PARQUET_OUT_BYTES;
     if (is_logical(e, PARQUET_LOGICAL_STRING, PARQUET_CONVERTED_UTF8))
@@ -166,7 +170,8 @@ static sl_status bytes_type(const struct parquet_schema_element *e, struct parqu
     return sl_type_new(SL_BINARY, out);
 }
 
-static sl_status fixed_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, const sl_type **out)
+static sl_status fixed_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                            const sl_type **out)
 {
     SL_TRY(as_is(leaf, (size_t)e->type_length, PARQUET_AS_IS));
     if (e->logical.kind == PARQUET_LOGICAL_FLOAT16 && e->type_length == 2)
@@ -177,7 +182,8 @@ static sl_status fixed_type(const struct parquet_schema_element *e, struct parqu
     return SL_OK;
 }
 
-static sl_status leaf_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf, const sl_type **out)
+static sl_status leaf_type(const struct parquet_schema_element *e, struct parquet_leaf *leaf,
+                           const sl_type **out)
 {
     static const size_t widths[] = {0, 4, 8, 12, 4, 8, 0, 0};
     int32_t precision, scale;
@@ -186,8 +192,8 @@ static sl_status leaf_type(const struct parquet_schema_element *e, struct parque
         leaf->output = PARQUET_OUT_NULL;
         return sl_type_new(SL_NULL, out);
     }
-    bool may_be_decimal = e->type == PARQUET_INT32 || e->type == PARQUET_INT64 || e->type == PARQUET_BYTE_ARRAY ||
-                          e->type == PARQUET_FIXED;
+    bool may_be_decimal = e->type == PARQUET_INT32 || e->type == PARQUET_INT64 ||
+                          e->type == PARQUET_BYTE_ARRAY || e->type == PARQUET_FIXED;
     if (may_be_decimal && is_decimal(e, &precision, &scale))
         return decimal_type(e, leaf, precision, scale, out);
     switch (e->type) {
@@ -258,14 +264,16 @@ static sl_status build_leaf(struct walk *w, const struct parquet_schema_element 
 static sl_status alloc_children(struct walk *w, struct parquet_node *node, size_t count)
 {
     size_t bytes;
-    if (sl_mul_overflows(count, sizeof *node->children, &bytes) || !(node->children = sl_arena_alloc(w->arena, bytes)))
+    if (sl_mul_overflows(count, sizeof *node->children, &bytes) ||
+        !(node->children = sl_arena_alloc(w->arena, bytes)))
         return sl_nomem();
     memset(node->children, 0, bytes);
     node->child_count = count;
     return SL_OK;
 }
 
-/* Types of a failed build are given back here: nodes of the tree hold references until the root type exists. */
+/* Types of a failed build are given back here: nodes of the tree hold references until the root type exists.
+ */
 static void release_types(struct parquet_node *node)
 {
     for (size_t i = 0; i < node->child_count; i++)
@@ -308,7 +316,8 @@ done:
 /* The place of the elements of a list or map at `at`. */
 static struct place element_place(struct place at)
 {
-    return (struct place){.def = at.def + 1, .rep = at.rep + 1, .slot_def = at.def + 1, .slot_rep = at.rep + 1};
+    return (struct place){
+        .def = at.def + 1, .rep = at.rep + 1, .slot_def = at.def + 1, .slot_rep = at.rep + 1};
 }
 
 static void set_place(struct parquet_node *node, struct place at)
@@ -322,7 +331,8 @@ static void set_place(struct parquet_node *node, struct place at)
 
 static sl_status list_type(struct parquet_node *node)
 {
-    sl_field element = {.name = "element", .type = node->children[0].type, .nullable = node->children[0].nullable};
+    sl_field element = {
+        .name = "element", .type = node->children[0].type, .nullable = node->children[0].nullable};
     return sl_type_list(&element, &node->type);
 }
 
@@ -382,7 +392,8 @@ static sl_status build_map(struct walk *w, struct place at, struct parquet_node 
         SL_TRY(absent_values(inside, &entries->children[1]));
     w->depth--;
     entries->leaf_count = w->leaf_count - entries->leaf_first;
-    sl_field value = {.name = "value", .type = entries->children[1].type, .nullable = entries->children[1].nullable};
+    sl_field value = {
+        .name = "value", .type = entries->children[1].type, .nullable = entries->children[1].nullable};
     SL_TRY(sl_type_map(entries->children[0].type, &value, &node->type));
     entries->type = sl_type_ref(node->type->fields[0].type);
     return SL_OK;
@@ -482,7 +493,8 @@ static void drop_references(struct parquet_node *node)
     }
 }
 
-sl_status parquet_schema_build(const struct parquet_file_metadata *meta, sl_arena *arena, struct parquet_schema *out)
+sl_status parquet_schema_build(const struct parquet_file_metadata *meta, sl_arena *arena,
+                               struct parquet_schema *out)
 {
     struct walk w = {.elements = meta->schema, .count = meta->schema_count, .arena = arena};
     struct parquet_node root = {0};

@@ -11,7 +11,8 @@
  *             thrift_skip(&r, f.type);
  *     return thrift_reader_status(&r, "page header", offset);
  *
- * Errors stick: after the first one every read gives 0 and every loop ends, so callers check once, at the end.
+ * Errors stick: after the first one every read gives 0 and every loop ends, so callers check once, at the
+ * end.
  */
 #ifndef SL_PARQUET_THRIFT_H
 #define SL_PARQUET_THRIFT_H
@@ -41,7 +42,7 @@ struct thrift_reader {
     const uint8_t *start, *p, *end;
     const char *error; /* first failure, NULL while all is well */
     size_t error_at;
-    bool truncated;    /* the failure was missing bytes: more input might help */
+    bool truncated; /* the failure was missing bytes: more input might help */
     int depth;
 };
 struct thrift_field {
@@ -56,14 +57,16 @@ SL_MUST_USE sl_status thrift_reader_status(const struct thrift_reader *r, const 
 SL_INLINE size_t thrift_used(const struct thrift_reader *r) { return (size_t)(r->p - r->start); }
 
 void thrift_begin(struct thrift_reader *r, struct thrift_field *f);
-bool thrift_next(struct thrift_reader *r, struct thrift_field *f); /* false behind the last field of the struct */
+bool thrift_next(struct thrift_reader *r,
+                 struct thrift_field *f); /* false behind the last field of the struct */
 /* Values of the field just announced; another type on the wire than asked for is an error. */
 bool thrift_bool(struct thrift_reader *r, const struct thrift_field *f);
 int32_t thrift_i32(struct thrift_reader *r, const struct thrift_field *f); /* i8, i16, i32 */
 int64_t thrift_i64(struct thrift_reader *r, const struct thrift_field *f); /* any integer */
 const uint8_t *thrift_binary(struct thrift_reader *r, const struct thrift_field *f, size_t *len);
 bool thrift_is_struct(struct thrift_reader *r, const struct thrift_field *f); /* false: fails the reader */
-/* Number of elements; each needs at least min_bytes, more than the input can hold is an error. bool lists: type TRUE. */
+/* Number of elements; each needs at least min_bytes, more than the input can hold is an error. bool lists:
+ * type TRUE. */
 size_t thrift_list(struct thrift_reader *r, const struct thrift_field *f, int element_type, size_t min_bytes);
 /* Elements of a list just announced. */
 bool thrift_element_bool(struct thrift_reader *r);
@@ -80,7 +83,7 @@ struct thrift_writer {
 void thrift_writer_init(struct thrift_writer *w, sl_buf *buf);
 /* Hands over the first failure. */
 SL_MUST_USE sl_status thrift_writer_status(struct thrift_writer *w);
-void thrift_begin_struct(struct thrift_writer *w);           /* the top-level struct, or an element of a list */
+void thrift_begin_struct(struct thrift_writer *w); /* the top-level struct, or an element of a list */
 void thrift_begin_struct_field(struct thrift_writer *w, int id);
 void thrift_end_struct(struct thrift_writer *w);
 void thrift_put_bool(struct thrift_writer *w, int id, bool value);

@@ -1,27 +1,28 @@
 /*
  * Bit unpacking: 32 values at a time, one function for each width so that every shift and mask is a constant.
- * Values are packed least significant bit first, so value i starts at bit i * width and one unaligned 64-bit load at
- * its first byte holds all of it (width <= 32, start bit <= 7).
+ * Values are packed least significant bit first, so value i starts at bit i * width and one unaligned 64-bit
+ * load at its first byte holds all of it (width <= 32, start bit <= 7).
  */
 #include "parquet/read_int.h"
 
-#define VALUE(W, I) out[I] = (uint32_t)((load_le64(p + (I) * (W) / 8) >> ((I) * (W) % 8)) & ((UINT64_C(1) << (W)) - 1))
-#define VALUES4(W, I)                                                                                                \
-    VALUE(W, I);                                                                                                     \
-    VALUE(W, (I) + 1);                                                                                               \
-    VALUE(W, (I) + 2);                                                                                               \
+#define VALUE(W, I)                                                                                          \
+    out[I] = (uint32_t)((load_le64(p + (I) * (W) / 8) >> ((I) * (W) % 8)) & ((UINT64_C(1) << (W)) - 1))
+#define VALUES4(W, I)                                                                                        \
+    VALUE(W, I);                                                                                             \
+    VALUE(W, (I) + 1);                                                                                       \
+    VALUE(W, (I) + 2);                                                                                       \
     VALUE(W, (I) + 3)
-#define UNPACK(W)                                                                                                    \
-    static void unpack_##W(const uint8_t *p, uint32_t *out)                                                          \
-    {                                                                                                                \
-        VALUES4(W, 0);                                                                                               \
-        VALUES4(W, 4);                                                                                               \
-        VALUES4(W, 8);                                                                                               \
-        VALUES4(W, 12);                                                                                              \
-        VALUES4(W, 16);                                                                                              \
-        VALUES4(W, 20);                                                                                              \
-        VALUES4(W, 24);                                                                                              \
-        VALUES4(W, 28);                                                                                              \
+#define UNPACK(W)                                                                                            \
+    static void unpack_##W(const uint8_t *p, uint32_t *out)                                                  \
+    {                                                                                                        \
+        VALUES4(W, 0);                                                                                       \
+        VALUES4(W, 4);                                                                                       \
+        VALUES4(W, 8);                                                                                       \
+        VALUES4(W, 12);                                                                                      \
+        VALUES4(W, 16);                                                                                      \
+        VALUES4(W, 20);                                                                                      \
+        VALUES4(W, 24);                                                                                      \
+        VALUES4(W, 28);                                                                                      \
     }
 
 UNPACK(1)
@@ -77,11 +78,10 @@ static void unpack_32(const uint8_t *p, uint32_t *out) { memcpy(out, p, 32 * siz
 void parquet_unpack32(const uint8_t *p, int width, uint32_t *out)
 {
     static void (*const unpack[33])(const uint8_t *, uint32_t *) = {
-        unpack_0, unpack_1, unpack_2, unpack_3, unpack_4, unpack_5, unpack_6,
-        unpack_7, unpack_8, unpack_9, unpack_10, unpack_11, unpack_12, unpack_13,
-        unpack_14, unpack_15, unpack_16, unpack_17, unpack_18, unpack_19, unpack_20,
-        unpack_21, unpack_22, unpack_23, unpack_24, unpack_25, unpack_26, unpack_27,
-        unpack_28, unpack_29, unpack_30, unpack_31, unpack_32};
+        unpack_0,  unpack_1,  unpack_2,  unpack_3,  unpack_4,  unpack_5,  unpack_6,  unpack_7,  unpack_8,
+        unpack_9,  unpack_10, unpack_11, unpack_12, unpack_13, unpack_14, unpack_15, unpack_16, unpack_17,
+        unpack_18, unpack_19, unpack_20, unpack_21, unpack_22, unpack_23, unpack_24, unpack_25, unpack_26,
+        unpack_27, unpack_28, unpack_29, unpack_30, unpack_31, unpack_32};
     unpack[width](p, out);
 }
 

@@ -1,6 +1,6 @@
 /*
- * The value section of one page (spec/parquet.md 3): a small state machine for each encoding, read in whole stretches.
- * Which encodings a physical type may have is decided once, when the page is opened.
+ * The value section of one page (spec/parquet.md 3): a small state machine for each encoding, read in whole
+ * stretches. Which encodings a physical type may have is decided once, when the page is opened.
  */
 #include "parquet/read_int.h"
 
@@ -55,8 +55,8 @@ static sl_status init_delta_lengths(struct parquet_delta *lengths, const uint8_t
     return SL_OK;
 }
 
-sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical, size_t width, int encoding,
-                              const uint8_t *data, size_t len)
+sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical, size_t width,
+                              int encoding, const uint8_t *data, size_t len)
 {
     v->physical = physical;
     v->width = width;
@@ -119,7 +119,8 @@ static void split_4(const uint8_t *streams, size_t stride, uint8_t *out, size_t 
 {
     const uint8_t *a = streams, *b = a + stride, *c = b + stride, *d = c + stride;
     for (size_t i = 0; i < count; i++)
-        store_le32(out + 4 * i, (uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24);
+        store_le32(out + 4 * i,
+                   (uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24);
 }
 
 static void split_8(const uint8_t *s, size_t stride, uint8_t *out, size_t count)
@@ -227,7 +228,8 @@ sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t co
 
 /* ---- byte strings ---- */
 
-/* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on nothing. */
+/* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on
+ * nothing. */
 static sl_status plain_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
 {
     SL_TRY(parquet_strings_reserve(out, count));
@@ -286,13 +288,14 @@ static sl_status delta_length_strings(struct parquet_values *v, struct parquet_s
     return SL_OK;
 }
 
-static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet_strings *out, const uint32_t *prefixes,
-                                        const uint32_t *suffixes, size_t count)
+static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet_strings *out,
+                                        const uint32_t *prefixes, const uint32_t *suffixes, size_t count)
 {
     uint64_t total = 0, suffix_total = 0, previous = v->previous.len;
     for (size_t i = 0; i < count; i++) {
         if (prefixes[i] > previous)
-            return sl_corrupt("delta prefix of %" PRIu32 " bytes after a value of %" PRIu64, prefixes[i], previous);
+            return sl_corrupt("delta prefix of %" PRIu32 " bytes after a value of %" PRIu64, prefixes[i],
+                              previous);
         suffix_total += suffixes[i];
         previous = (uint64_t)prefixes[i] + suffixes[i];
         total += previous;
@@ -361,7 +364,8 @@ sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t
     for (size_t i = 0; i < count; i++)
         greatest = out[i] > greatest ? out[i] : greatest;
     if (greatest >= limit)
-        return sl_corrupt("dictionary index %" PRIu32 " where the dictionary has %" PRIu32 " values", greatest, limit);
+        return sl_corrupt("dictionary index %" PRIu32 " where the dictionary has %" PRIu32 " values",
+                          greatest, limit);
     return SL_OK;
 }
 
@@ -439,7 +443,4 @@ sl_status parquet_values_skip(struct parquet_values *v, size_t count)
     }
 }
 
-void parquet_values_free(struct parquet_values *v)
-{
-    sl_buf_free(&v->previous);
-}
+void parquet_values_free(struct parquet_values *v) { sl_buf_free(&v->previous); }

@@ -1,4 +1,5 @@
-/* Fuzzing harness: any bytes as a Parquet file must be read or refused, never crash, hang or take the memory. */
+/* Fuzzing harness: any bytes as a Parquet file must be read or refused, never crash, hang or take the memory.
+ */
 #include "parquet/parquet.h"
 
 #define ROWS_MAX 200000 /* a few bytes may claim any number of null rows */

@@ -1,7 +1,7 @@
 /*
- * The public Parquet test set: every file's rows, value for value, against the rows that another reader gave, and the
- * malformed files, which must be refused. SL_PARQUET_TESTING names the folder (NAME.parquet, NAME.expected.jsonl.zst,
- * bad/NAME.parquet).
+ * The public Parquet test set: every file's rows, value for value, against the rows that another reader gave,
+ * and the malformed files, which must be refused. SL_PARQUET_TESTING names the folder (NAME.parquet,
+ * NAME.expected.jsonl.zst, bad/NAME.parquet).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,8 @@ static void read_expected(const char *path, sl_buf *out)
     sl_storage_free(storage);
 }
 
-/* The other reader takes INT96 for a local time with nanoseconds; for us it is an instant (spec/parquet.md 8). */
+/* The other reader takes INT96 for a local time with nanoseconds; for us it is an instant (spec/parquet.md
+ * 8). */
 static void drop_zone_marks(sl_buf *text)
 {
     size_t to = 0;
@@ -65,12 +66,14 @@ static void compare(const char *name, const sl_buf *got, const sl_buf *expected)
     }
     if (i == got->len && i == expected->len)
         return;
-    size_t g = got->len - start < 300 ? got->len - start : 300, e = expected->len - start < 300 ? expected->len - start : 300;
-    fail_msg("%s, line %zu:\n got      %.*s\n expected %.*s", name, line, (int)g, (const char *)got->data + start, (int)e,
-             (const char *)expected->data + start);
+    size_t g = got->len - start < 300 ? got->len - start : 300,
+           e = expected->len - start < 300 ? expected->len - start : 300;
+    fail_msg("%s, line %zu:\n got      %.*s\n expected %.*s", name, line, (int)g,
+             (const char *)got->data + start, (int)e, (const char *)expected->data + start);
 }
 
-static sl_status rows_of(const char *path, bool ignore_checksums, const struct sl_parquet_scan_options *options, sl_buf *out)
+static sl_status rows_of(const char *path, bool ignore_checksums,
+                         const struct sl_parquet_scan_options *options, sl_buf *out)
 {
     sl_storage *storage;
     sl_file *file;
@@ -132,7 +135,8 @@ static void every_file_matches(void **state)
     for (size_t i = 0; i < files.count; i++) {
         const char *name = files.entries[i].name;
         size_t len = strlen(name);
-        if (len < 8 || strcmp(name + len - 8, ".parquet") != 0 || strcmp(name, "unknown-logical-type.parquet") == 0)
+        if (len < 8 || strcmp(name + len - 8, ".parquet") != 0 ||
+            strcmp(name, "unknown-logical-type.parquet") == 0)
             continue;
         check_file(name, len - 8);
         checked++;
@@ -157,8 +161,8 @@ static void unknown_logical_type_is_read_physically(void **state)
     sl_buf_free(&got);
 }
 
-/* Listed among the bad files, but well formed by spec/parquet.md 2: indexes of 0 bits in a bit-packed run. Other readers
- * read it too. */
+/* Listed among the bad files, but well formed by spec/parquet.md 2: indexes of 0 bits in a bit-packed run.
+ * Other readers read it too. */
 static bool is_readable_after_all(const char *name, const sl_buf *rows)
 {
     static const char row[] = "{\"min_fl\":0}\n";

@@ -1,6 +1,6 @@
 /*
- * The reading half of parquet: files of every codec, page version, encoding and nesting (tests/data/parquet) in every
- * way of asking for rows; each encoding on hand-made bytes; damaged files; failing allocations.
+ * The reading half of parquet: files of every codec, page version, encoding and nesting (tests/data/parquet)
+ * in every way of asking for rows; each encoding on hand-made bytes; damaged files; failing allocations.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,8 @@ static void check_ok(sl_status status, const char *what)
 static void check_code(sl_status status, enum sl_code code, const char *part)
 {
     if (sl_status_code(status) != code || !strstr(sl_status_message(status), part))
-        fail_msg("got %d %s, expected %d with '%s'", (int)sl_status_code(status), sl_status_message(status), (int)code, part);
+        fail_msg("got %d %s, expected %d with '%s'", (int)sl_status_code(status), sl_status_message(status),
+                 (int)code, part);
     sl_status_free(status);
 }
 
@@ -53,9 +54,25 @@ static int seed_random(void **state)
 /* ---- files ---- */
 
 static const char *const names[] = {
-    "flat_none", "flat_snappy", "flat_gzip",    "flat_zstd", "flat_lz4",     "flat_brotli",  "flat_v2",          "required",
-    "encodings", "encodings_v2", "nested",      "nested_v2", "nested_plain", "legacy_lists", "decimal_integers", "int96",
-    "dictionary_fallback",       "empty",       "all_null",
+    "flat_none",
+    "flat_snappy",
+    "flat_gzip",
+    "flat_zstd",
+    "flat_lz4",
+    "flat_brotli",
+    "flat_v2",
+    "required",
+    "encodings",
+    "encodings_v2",
+    "nested",
+    "nested_v2",
+    "nested_plain",
+    "legacy_lists",
+    "decimal_integers",
+    "int96",
+    "dictionary_fallback",
+    "empty",
+    "all_null",
 };
 #define NAME_COUNT (sizeof names / sizeof *names)
 
@@ -104,7 +121,8 @@ static void sample_free(struct sample *s)
     sl_free(s->lines);
 }
 
-static sl_status sample_rows(const struct sample *s, const struct sl_parquet_scan_options *options, sl_buf *out)
+static sl_status sample_rows(const struct sample *s, const struct sl_parquet_scan_options *options,
+                             sl_buf *out)
 {
     sl_file *file;
     out->len = 0;
@@ -214,12 +232,16 @@ static void row_ranges_give_their_rows(void **state)
         for (int round = 0; round < 40; round++) {
             struct sl_row_range ranges[12];
             size_t count = random_ranges(s.line_count, ranges, 12);
-            struct sl_parquet_scan_options options = {
-                .ranges = ranges, .range_count = count, .batch_rows = (int64_t)random_below(50), .keep_dictionary = round & 1};
+            struct sl_parquet_scan_options options = {.ranges = ranges,
+                                                      .range_count = count,
+                                                      .batch_rows = (int64_t)random_below(50),
+                                                      .keep_dictionary = round & 1};
             expected.len = 0;
             for (size_t r = 0; r < count; r++) {
                 const char *from = s.lines[ranges[r].first];
-                check_ok(sl_buf_append(&expected, from, (size_t)(s.lines[ranges[r].first + ranges[r].count] - from)), "memory");
+                check_ok(sl_buf_append(&expected, from,
+                                       (size_t)(s.lines[ranges[r].first + ranges[r].count] - from)),
+                         "memory");
             }
             check_ok(sample_rows(&s, &options, &got), names[i]);
             compare_text(names[i], &got, expected.data ? (const char *)expected.data : "", expected.len);
@@ -379,7 +401,8 @@ static void kept_dictionaries_are_kept(void **state)
 
 /* ---- damaged files ---- */
 
-/* Reads what can be read; only the absence of crashes counts (and, under ASan, of bad memory accesses and leaks). */
+/* Reads what can be read; only the absence of crashes counts (and, under ASan, of bad memory accesses and
+ * leaks). */
 static void try_read(const uint8_t *data, size_t len)
 {
     sl_file *file;
@@ -525,10 +548,12 @@ static void put_bits(uint8_t *bytes, size_t bit, uint64_t value, int width)
 {
     for (int i = 0; i < width; i++)
         if (value >> i & 1)
-            bytes[(bit + (size_t)i) >> 3] = (uint8_t)(bytes[(bit + (size_t)i) >> 3] | 1u << ((bit + (size_t)i) & 7));
+            bytes[(bit + (size_t)i) >> 3] =
+                (uint8_t)(bytes[(bit + (size_t)i) >> 3] | 1u << ((bit + (size_t)i) & 7));
 }
 
-/* Random runs of every width, against the values they were made from; in pieces, skipped, as levels and as bits. */
+/* Random runs of every width, against the values they were made from; in pieces, skipped, as levels and as
+ * bits. */
 static void hybrid_of_every_width(void **state)
 {
     (void)state;
@@ -698,8 +723,8 @@ static void bad_deltas_are_refused(void **state)
     check_code(parquet_delta_read(&d, out, 40), SL_E_CORRUPT, "too early");
 }
 
-static sl_status strings_of(enum parquet_physical physical, int encoding, const uint8_t *bytes, size_t len, size_t count,
-                            struct parquet_strings *out)
+static sl_status strings_of(enum parquet_physical physical, int encoding, const uint8_t *bytes, size_t len,
+                            size_t count, struct parquet_strings *out)
 {
     struct parquet_values v = {0};
     out->count = 0;
@@ -719,31 +744,38 @@ static void strings_by_hand(void **state)
     assert_int_equal(s.count, 3);
     assert_int_equal(s.offsets[3], 5);
     assert_memory_equal(s.data, "hiyou", 5);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain, 4, &s), SL_E_CORRUPT, "too early");
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain - 1, 3, &s), SL_E_CORRUPT, "past its page");
+    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain, 4, &s), SL_E_CORRUPT,
+               "too early");
+    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain - 1, 3, &s), SL_E_CORRUPT,
+               "past its page");
     /* axis, axle, babble, babyhood: the format's own example */
     uint8_t bytes[400];
     const uint64_t prefixes[] = {0, 2, 0, 3}, suffixes[] = {4, 2, 6, 5};
     size_t len = put_deltas(bytes, prefixes, 4);
     len += put_deltas(bytes + len, suffixes, 4);
     memcpy(bytes + len, "axislebabbleyhood", 17);
-    check_ok(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s), "delta byte array");
+    check_ok(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s),
+             "delta byte array");
     assert_memory_equal(s.data, "axisaxlebabblebabyhood", 22);
     assert_int_equal(s.offsets[2], 8);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 16, 4, &s), SL_E_CORRUPT, "suffixes");
+    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 16, 4, &s), SL_E_CORRUPT,
+               "suffixes");
     const uint64_t long_prefix[] = {1, 2, 0, 3};
     len = put_deltas(bytes, long_prefix, 4);
     len += put_deltas(bytes + len, suffixes, 4);
     memset(bytes + len, 'x', 17);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s), SL_E_CORRUPT, "prefix");
+    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s), SL_E_CORRUPT,
+               "prefix");
     len = put_deltas(bytes, suffixes, 4);
     memcpy(bytes + len, "axislebabbleyhood", 17);
-    check_ok(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len + 17, 4, &s), "delta length");
+    check_ok(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len + 17, 4, &s),
+             "delta length");
     assert_memory_equal(s.data, "axislebabbleyhood", 17);
     assert_int_equal(s.offsets[3], 12);
     const uint64_t negative[] = {UINT64_MAX};
     len = put_deltas(bytes, negative, 1);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len, 1, &s), SL_E_CORRUPT, "lengths");
+    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len, 1, &s),
+               SL_E_CORRUPT, "lengths");
     check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_ALP, bytes, len, 1, &s), SL_E_UNSUPPORTED, "ALP");
     check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_RLE, bytes, len, 1, &s), SL_E_UNSUPPORTED, "RLE");
     parquet_strings_free(&s);
@@ -763,16 +795,20 @@ static void byte_stream_split_by_hand(void **state)
             for (size_t k = 0; k < width; k++)
                 streams[k * COUNT + i] = values[i * width + k];
         struct parquet_values v = {0};
-        enum parquet_physical physical = width == 4 ? PARQUET_FLOAT : width == 8 ? PARQUET_INT64 : PARQUET_FIXED;
-        check_ok(parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width), "init");
+        enum parquet_physical physical = width == 4   ? PARQUET_FLOAT
+                                         : width == 8 ? PARQUET_INT64
+                                                      : PARQUET_FIXED;
+        check_ok(parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width),
+                 "init");
         check_ok(parquet_values_fixed(&v, got, 20), "20 values");
         check_ok(parquet_values_skip(&v, 3), "skip");
         check_ok(parquet_values_fixed(&v, got + 23 * width, COUNT - 23), "the rest");
         assert_memory_equal(got, values, 20 * width);
         assert_memory_equal(got + 23 * width, values + 23 * width, (COUNT - 23) * width);
         check_code(parquet_values_fixed(&v, got, 1), SL_E_CORRUPT, "too early");
-        check_code(parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width - 1),
-                   SL_E_CORRUPT, "byte stream split");
+        check_code(
+            parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width - 1),
+            SL_E_CORRUPT, "byte stream split");
     }
 }
 
@@ -825,8 +861,9 @@ static void bitmap_helpers(void **state)
         size_t n = (size_t)random_below(300), a = (size_t)random_below(200), b = (size_t)random_below(200);
         parquet_bits_copy(to, a, from, b, n);
         for (size_t i = 0; i < 512; i++)
-            assert_int_equal(bit_get(to, (int64_t)i), i >= a && i < a + n ? bit_get(from, (int64_t)(b + i - a))
-                                                                          : bit_get(before, (int64_t)i));
+            assert_int_equal(bit_get(to, (int64_t)i), i >= a && i < a + n
+                                                          ? bit_get(from, (int64_t)(b + i - a))
+                                                          : bit_get(before, (int64_t)i));
         parquet_bits_to_bytes(from, b, n, bytes);
         parquet_bytes_to_bits(bytes, n, back);
         size_t ones = 0;
@@ -868,14 +905,19 @@ static void codecs_check_sizes(void **state)
     static const uint8_t lz4[] = {0, 0, 0, 5, 0, 0, 0, 6, 0x50, 'h', 'e', 'l', 'l', 'o'};
     check_ok(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 5), "hadoop lz4");
     assert_memory_equal(out, "hello", 5);
-    check_ok(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4 + 8, 6, out, 5), "raw block under the same number");
+    check_ok(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4 + 8, 6, out, 5),
+             "raw block under the same number");
     assert_memory_equal(out, "hello", 5);
-    check_code(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 6), SL_E_CORRUPT, "lz4");
+    check_code(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 6), SL_E_CORRUPT,
+               "lz4");
     static const uint8_t snappy[] = {5, 16, 'h', 'e', 'l', 'l', 'o'};
     check_ok(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 5), "snappy");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT, "SNAPPY");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_GZIP, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT, "GZIP");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_LZO, snappy, sizeof snappy, 5), SL_E_UNSUPPORTED, "LZO");
+    check_code(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 1 << 30),
+               SL_E_CORRUPT, "SNAPPY");
+    check_code(parquet_decompress_plausible(PARQUET_CODEC_GZIP, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT,
+               "GZIP");
+    check_code(parquet_decompress_plausible(PARQUET_CODEC_LZO, snappy, sizeof snappy, 5), SL_E_UNSUPPORTED,
+               "LZO");
     parquet_decompressor_free(&d);
 }
 

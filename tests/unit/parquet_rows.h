@@ -13,7 +13,8 @@ static inline sl_status batch_as_structs(const sl_batch *batch, sl_array **out)
         return sl_nomem();
     for (size_t i = 0; i < count; i++)
         children[i] = sl_array_ref(batch->columns[i]);
-    sl_status status = sl_array_new(batch->schema, batch->rows, 0, NULL, NULL, NULL, children, count, NULL, out);
+    sl_status status =
+        sl_array_new(batch->schema, batch->rows, 0, NULL, NULL, NULL, children, count, NULL, out);
     sl_free(children);
     return status;
 }

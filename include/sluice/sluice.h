@@ -1,8 +1,9 @@
 /*
  * sluice: a native engine for Apache Hudi tables.
  *
- * Write rows, query them, compact them; the tables stay open to Spark, Flink, Trino and hudi-rs. No JVM, no cluster.
- * Rows cross this border as Arrow data only (sluice_arrow.h), so any Arrow library, or none, can sit on the other side.
+ * Write rows, query them, compact them; the tables stay open to Spark, Flink, Trino and hudi-rs. No JVM, no
+ * cluster. Rows cross this border as Arrow data only (sluice_arrow.h), so any Arrow library, or none, can sit
+ * on the other side.
  *
  *     sluice_error e;
  *     sluice_table *t;
@@ -15,21 +16,24 @@
  *     sluice_scan_stream(s, &rows, &e);
  *
  * Rules
- *   - A call that can fail returns 0 or a code of enum sluice_code and fills the caller's sluice_error (which may be NULL).
- *     Out-pointers are untouched on failure. Unless its text says otherwise a handle stays usable after a failure.
- *   - The library prints nothing, never exits, has no global state. Handles are used by one thread at a time, unless
- *     their text says otherwise; different handles are independent.
- *   - Threads are started by the first call that needs them and joined when their table is closed. After fork(), a child
- *     opens its own handles.
- *   - Strings are UTF-8. Options are NULL or an array of key, value, key, value, ..., NULL with the settings' names
+ *   - A call that can fail returns 0 or a code of enum sluice_code and fills the caller's sluice_error (which
+ * may be NULL). Out-pointers are untouched on failure. Unless its text says otherwise a handle stays usable
+ * after a failure.
+ *   - The library prints nothing, never exits, has no global state. Handles are used by one thread at a time,
+ * unless their text says otherwise; different handles are independent.
+ *   - Threads are started by the first call that needs them and joined when their table is closed. After
+ * fork(), a child opens its own handles.
+ *   - Strings are UTF-8. Options are NULL or an array of key, value, key, value, ..., NULL with the settings'
+ * names
  *     (`sluice config list`); an unknown name is an error.
- *   - Structs that callers allocate and the library fills begin with their size: set `size` to sizeof the struct.
+ *   - Structs that callers allocate and the library fills begin with their size: set `size` to sizeof the
+ * struct.
  *
  * Caveats
- *   - Table versions 8, 9 and 10. Writing needs the simple bucket index; merge-on-read in the default layout is read-only
- *     (base files), as are tables with custom merge modes. Each refusal names its reason.
- *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false is given, which
- *     takes it out of service.
+ *   - Table versions 8, 9 and 10. Writing needs the simple bucket index; merge-on-read in the default layout
+ * is read-only (base files), as are tables with custom merge modes. Each refusal names its reason.
+ *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false
+ * is given, which takes it out of service.
  */
 #ifndef SLUICE_H
 #define SLUICE_H
@@ -48,12 +52,13 @@ extern "C" {
 #define SLUICE_API
 #endif
 
-/* ---- errors ------------------------------------------------------------------------------------------------- */
+/* ---- errors
+ * ------------------------------------------------------------------------------------------------- */
 
 enum sluice_code {
     SLUICE_OK = 0,
-    SLUICE_E_INPUT = 1,       /* your rows, names or options */
-    SLUICE_E_CORRUPT = 2,     /* a file or table that does not follow its format */
+    SLUICE_E_INPUT = 1,   /* your rows, names or options */
+    SLUICE_E_CORRUPT = 2, /* a file or table that does not follow its format */
     SLUICE_E_NOT_FOUND = 3,
     SLUICE_E_EXISTS = 4,
     SLUICE_E_UNSUPPORTED = 5, /* the message names the feature */
@@ -62,7 +67,7 @@ enum sluice_code {
     SLUICE_E_IO = 8,
     SLUICE_E_MEMORY = 9,
     SLUICE_E_CANCELLED = 10,
-    SLUICE_E_INTERNAL = 11,   /* a bug of ours: please report the message */
+    SLUICE_E_INTERNAL = 11, /* a bug of ours: please report the message */
 };
 
 typedef struct sluice_error {
@@ -76,16 +81,20 @@ SLUICE_API const char *sluice_version(void); /* "0.1.0" */
 /* Frees memory that a call below gave as `char **` or `void **`. NULL is fine. */
 SLUICE_API void sluice_free(void *memory);
 
-/* ---- tables ------------------------------------------------------------------------------------------------- */
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_table sluice_table;
 
-/* Makes an empty table. `schema` (borrowed; a struct) holds the data columns; key, partition and ordering fields, layout,
- * type, index come as options, e.g. "hoodie.table.recordkey.fields", "id". SLUICE_E_EXISTS when there is a table. */
-SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options, sluice_error *e);
+/* Makes an empty table. `schema` (borrowed; a struct) holds the data columns; key, partition and ordering
+ * fields, layout, type, index come as options, e.g. "hoodie.table.recordkey.fields", "id". SLUICE_E_EXISTS
+ * when there is a table. */
+SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *schema,
+                                   const char *const *options, sluice_error *e);
 
 /* Opens a table; reads its properties only. Settings in `options` go before those stored in the table. */
-SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sluice_table **out, sluice_error *e);
+SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sluice_table **out,
+                                 sluice_error *e);
 /* All writers, scans, streams and jobs of the table must be closed before. NULL is fine. */
 SLUICE_API void sluice_table_close(sluice_table *t);
 
@@ -97,8 +106,8 @@ typedef struct sluice_callbacks {
     void (*log)(void *context, int level, const char *message); /* 0 error, 1 warning, 2 info, 3 debug */
 } sluice_callbacks;
 SLUICE_API void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks);
-/* From any thread or signal handler: running operations of the table end with SLUICE_E_CANCELLED, half-done work is rolled
- * back. Stays set until cleared. */
+/* From any thread or signal handler: running operations of the table end with SLUICE_E_CANCELLED, half-done
+ * work is rolled back. Stays set until cleared. */
 SLUICE_API void sluice_table_cancel(sluice_table *t);
 SLUICE_API void sluice_table_cancel_clear(sluice_table *t);
 
@@ -106,56 +115,71 @@ SLUICE_API void sluice_table_cancel_clear(sluice_table *t);
 SLUICE_API int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e);
 
 enum sluice_description {
-    SLUICE_DESCRIBE_INFO,     /* object: version, type, layout, keys, columns, sizes, newest instant, who can read it */
+    SLUICE_DESCRIBE_INFO, /* object: version, type, layout, keys, columns, sizes, newest instant, who can read
+                             it */
     SLUICE_DESCRIBE_TIMELINE, /* array of instants, oldest first, with what their commits wrote */
-    SLUICE_DESCRIBE_FILES,    /* array of file groups with their slices and files: level, size, rows, key range */
+    SLUICE_DESCRIBE_FILES, /* array of file groups with their slices and files: level, size, rows, key range
+                            */
 };
 /* JSON text in *out, to be freed by sluice_free. */
-SLUICE_API int sluice_table_describe(sluice_table *t, enum sluice_description what, char **out, sluice_error *e);
+SLUICE_API int sluice_table_describe(sluice_table *t, enum sluice_description what, char **out,
+                                     sluice_error *e);
 
-/* Undoes an instant: a pending one, or the newest completed write. `instant_out` (32 bytes, may be NULL) gets the rollback's own. */
-SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted, sluice_error *e);
+/* Undoes an instant: a pending one, or the newest completed write. `instant_out` (32 bytes, may be NULL) gets
+ * the rollback's own. */
+SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out,
+                                     uint64_t *files_deleted, sluice_error *e);
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
 
 enum sluice_operation { SLUICE_INSERT, SLUICE_UPSERT, SLUICE_BULK_INSERT, SLUICE_DELETE };
 
 typedef struct sluice_commit_info {
     size_t size;
-    char instant[32];          /* requested time; "" when there was nothing to write */
-    char completed[32];        /* completion time */
-    char action[32];           /* "commit", "deltacommit", "compaction" */
-    uint64_t rows_in;          /* rows appended; compaction: log records read */
-    uint64_t rows_written;     /* rows in the new files */
+    char instant[32];      /* requested time; "" when there was nothing to write */
+    char completed[32];    /* completion time */
+    char action[32];       /* "commit", "deltacommit", "compaction" */
+    uint64_t rows_in;      /* rows appended; compaction: log records read */
+    uint64_t rows_written; /* rows in the new files */
     uint64_t rows_inserted, rows_updated, rows_deleted;
-    int32_t counts_are_known;  /* 0: logs were written without looking keys up, inserted/updated tell whether the file group existed */
+    int32_t counts_are_known; /* 0: logs were written without looking keys up, inserted/updated tell whether
+                                 the file group existed */
     uint64_t file_groups, partitions, files, bytes, spilled_runs;
     double seconds;
 } sluice_commit_info;
 
 typedef struct sluice_writer sluice_writer;
-/* `input` (borrowed) is the schema of the rows to come; it must fit the table (spelled out in docs/input.md). A delete needs
- * the key and partition columns only. */
-SLUICE_API int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input, sluice_writer **out, sluice_error *e);
+/* `input` (borrowed) is the schema of the rows to come; it must fit the table (spelled out in docs/input.md).
+ * A delete needs the key and partition columns only. */
+SLUICE_API int sluice_writer_open(sluice_table *t, enum sluice_operation operation,
+                                  const struct ArrowSchema *input, sluice_writer **out, sluice_error *e);
 /* Consumes `array` (a struct, the rows), also on failure. After a failure the writer can only be closed. */
 SLUICE_API int sluice_writer_append(sluice_writer *w, struct ArrowArray *array, sluice_error *e);
 /* Consumes and releases the stream. */
 SLUICE_API int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *rows, sluice_error *e);
-/* Publishes what was appended as one instant: all of it or, on failure, nothing. Then the writer is empty again. */
+/* Publishes what was appended as one instant: all of it or, on failure, nothing. Then the writer is empty
+ * again. */
 SLUICE_API int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e);
 SLUICE_API void sluice_writer_close(sluice_writer *w); /* what was not committed is dropped; NULL is fine */
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sluice_scan sluice_scan;
-SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e); /* a snapshot of all columns */
-SLUICE_API int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count, sluice_error *e); /* copied; checked by stream */
-SLUICE_API int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e); /* docs/query.md has the grammar */
-SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e);     /* requested time, inclusive */
-SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e);                 /* base files only */
+SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out,
+                               sluice_error *e); /* a snapshot of all columns */
+SLUICE_API int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count,
+                                   sluice_error *e); /* copied; checked by stream */
+SLUICE_API int sluice_scan_where(sluice_scan *s, const char *expression,
+                                 sluice_error *e); /* docs/query.md has the grammar */
+SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant,
+                                 sluice_error *e);                          /* requested time, inclusive */
+SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e); /* base files only */
 SLUICE_API int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e);
-/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time; the caller releases
- * it before the scan. get_next returns an errno value on failure and get_last_error the message. */
+/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time; the
+ * caller releases it before the scan. get_next returns an errno value on failure and get_last_error the
+ * message. */
 SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows, sluice_error *e);
 
 typedef struct sluice_scan_stats {
@@ -165,70 +189,98 @@ typedef struct sluice_scan_stats {
     uint64_t row_groups, row_groups_skipped; /* looked at; left out by statistics */
     uint64_t bytes_read, file_bytes;         /* compressed bytes read; total size of the files opened */
     uint64_t rows_decoded, rows_merged, rows_out;
-    uint64_t comparisons, gallop_rows;       /* key comparisons of merges; rows copied as stretches */
+    uint64_t comparisons, gallop_rows; /* key comparisons of merges; rows copied as stretches */
     uint64_t logs_replaced, runs_repaired;
 } sluice_scan_stats;
-SLUICE_API void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *stats); /* final once the stream has ended */
-SLUICE_API void sluice_scan_free(sluice_scan *s); /* NULL is fine */
+SLUICE_API void sluice_scan_get_stats(const sluice_scan *s,
+                                      sluice_scan_stats *stats); /* final once the stream has ended */
+SLUICE_API void sluice_scan_free(sluice_scan *s);                /* NULL is fine */
 
-/* ---- table services, and work that runs elsewhere ------------------------------------------------------------ */
+/* ---- table services, and work that runs elsewhere
+ * ------------------------------------------------------------ */
 
 /* Every service is plan, tasks, commit. The tasks may run in any process that sees the storage. */
 enum sluice_service { SLUICE_COMPACT };
 typedef struct sluice_job sluice_job;
 
 /* What a service would do now: JSON text, to be freed by sluice_free; nothing changes. */
-SLUICE_API int sluice_service_preview(sluice_table *t, enum sluice_service service, char **json, sluice_error *e);
+SLUICE_API int sluice_service_preview(sluice_table *t, enum sluice_service service, char **json,
+                                      sluice_error *e);
 /* Puts a plan on the timeline. `instant` (32 bytes) gets its time, "" when there is nothing to do. */
-SLUICE_API int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks, sluice_error *e);
+SLUICE_API int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant,
+                                       uint64_t *tasks, sluice_error *e);
 /* Schedules (unless `instant` names a plan, or an older plan waits), runs all tasks here, commits. */
-SLUICE_API int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant, sluice_commit_info *info, sluice_error *e);
+SLUICE_API int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
+                                  sluice_commit_info *info, sluice_error *e);
 
-/* The same in parts. The job holds the table's write lock until it is committed or freed. `instant` as above; a job without
- * tasks is possible and its commit does nothing. */
-SLUICE_API int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out, sluice_error *e);
+/* The same in parts. The job holds the table's write lock until it is committed or freed. `instant` as above;
+ * a job without tasks is possible and its commit does nothing. */
+SLUICE_API int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant,
+                               sluice_job **out, sluice_error *e);
 SLUICE_API size_t sluice_job_tasks(const sluice_job *j);
 /* A task as a self-contained blob, borrowed from the job. NULL: no such task. */
 SLUICE_API const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes);
-/* Runs a task in this process. *result is to be freed by sluice_free. May be called by several threads, each with tasks of its own. */
-SLUICE_API int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const char *const *options, void **result, size_t *result_bytes, sluice_error *e);
-/* Commits the results: one a task at least, in any order; of a task that ran twice one counts. Frees the job in any case. */
-SLUICE_API int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes, size_t count, sluice_commit_info *info, sluice_error *e);
-SLUICE_API void sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
+/* Runs a task in this process. *result is to be freed by sluice_free. May be called by several threads, each
+ * with tasks of its own. */
+SLUICE_API int sluice_task_run(const char *uri, const void *task, size_t task_bytes,
+                               const char *const *options, void **result, size_t *result_bytes,
+                               sluice_error *e);
+/* Commits the results: one a task at least, in any order; of a task that ran twice one counts. Frees the job
+ * in any case. */
+SLUICE_API int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes,
+                                 size_t count, sluice_commit_info *info, sluice_error *e);
+SLUICE_API void
+sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
 
-/* ---- files at the door --------------------------------------------------------------------------------------- */
+/* ---- files at the door
+ * --------------------------------------------------------------------------------------- */
 
 /* 'id long, name string, price decimal(10,2), tags list<string>' -> schema. */
 SLUICE_API int sluice_schema_parse(const char *text, struct ArrowSchema *out, sluice_error *e);
-/* Columns of a Parquet, CSV, JSON-lines, Avro or Avro schema (.avsc) file, mapped to types that a table may have. `format` NULL: by extension. */
-SLUICE_API int sluice_schema_of_file(const char *path, const char *format, struct ArrowSchema *out, sluice_error *e);
+/* Columns of a Parquet, CSV, JSON-lines, Avro or Avro schema (.avsc) file, mapped to types that a table may
+ * have. `format` NULL: by extension. */
+SLUICE_API int sluice_schema_of_file(const char *path, const char *format, struct ArrowSchema *out,
+                                     sluice_error *e);
 
 typedef struct sluice_input_options {
     size_t size;
-    const char *format;                  /* parquet, csv, tsv, jsonl, avro; NULL: by extension */
-    const struct ArrowSchema *schema;    /* types wanted for columns of these names (a table's schema); NULL: as found */
-    void (*reject)(void *context, const char *row, const char *message); /* NULL: a bad row is an error; else it is handed here and skipped */
+    const char *format; /* parquet, csv, tsv, jsonl, avro; NULL: by extension */
+    const struct ArrowSchema
+        *schema; /* types wanted for columns of these names (a table's schema); NULL: as found */
+    void (*reject)(void *context, const char *row,
+                   const char *message); /* NULL: a bad row is an error; else it is handed here and skipped */
     void *context;
-    char delimiter;                      /* CSV; 0: comma (tab for tsv) */
-    const char *null_text;               /* CSV: an unquoted field of this text is null; NULL: the empty field */
+    char delimiter;        /* CSV; 0: comma (tab for tsv) */
+    const char *null_text; /* CSV: an unquoted field of this text is null; NULL: the empty field */
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
-SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options, struct ArrowArrayStream *out, sluice_error *e);
+SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,
+                                 struct ArrowArrayStream *out, sluice_error *e);
 
-enum sluice_text { SLUICE_TEXT_CANONICAL, SLUICE_TEXT_JSONL, SLUICE_TEXT_CSV, SLUICE_TEXT_TABLE, SLUICE_TEXT_COUNT };
+enum sluice_text {
+    SLUICE_TEXT_CANONICAL,
+    SLUICE_TEXT_JSONL,
+    SLUICE_TEXT_CSV,
+    SLUICE_TEXT_TABLE,
+    SLUICE_TEXT_COUNT
+};
 typedef struct sluice_output_options {
     size_t size;
     enum sluice_text format;
-    int32_t width;     /* SLUICE_TEXT_TABLE: columns of the terminal; 0: unlimited */
-    int64_t max_rows;  /* SLUICE_TEXT_TABLE: rows to show; the rest is counted; 0: 100 */
+    int32_t width;    /* SLUICE_TEXT_TABLE: columns of the terminal; 0: unlimited */
+    int64_t max_rows; /* SLUICE_TEXT_TABLE: rows to show; the rest is counted; 0: 100 */
 } sluice_output_options;
-/* Renders a stream (consumed and released) as text, piece by piece; a `write` that does not return 0 ends it. Canonical rows are
- * sorted, spilling as needed. *rows (may be NULL) counts them. */
-SLUICE_API int sluice_output_text(struct ArrowArrayStream *rows, const sluice_output_options *options, int (*write)(void *context, const char *text, size_t len), void *context, uint64_t *row_count, sluice_error *e);
+/* Renders a stream (consumed and released) as text, piece by piece; a `write` that does not return 0 ends it.
+ * Canonical rows are sorted, spilling as needed. *rows (may be NULL) counts them. */
+SLUICE_API int sluice_output_text(struct ArrowArrayStream *rows, const sluice_output_options *options,
+                                  int (*write)(void *context, const char *text, size_t len), void *context,
+                                  uint64_t *row_count, sluice_error *e);
 /* Writes a stream (consumed and released) as one Parquet file. */
-SLUICE_API int sluice_output_parquet(struct ArrowArrayStream *rows, const char *path, uint64_t *row_count, sluice_error *e);
+SLUICE_API int sluice_output_parquet(struct ArrowArrayStream *rows, const char *path, uint64_t *row_count,
+                                     sluice_error *e);
 
-/* Structure of a Parquet, Avro, timeline or properties file as JSON text (free by sluice_free); its rows as a stream. */
+/* Structure of a Parquet, Avro, timeline or properties file as JSON text (free by sluice_free); its rows as a
+ * stream. */
 SLUICE_API int sluice_inspect(const char *path, char **json, sluice_error *e);
 SLUICE_API int sluice_inspect_rows(const char *path, struct ArrowArrayStream *rows, sluice_error *e);
 

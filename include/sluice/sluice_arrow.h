@@ -1,5 +1,6 @@
 /* The Arrow C data and stream interfaces: an ABI, stated by its public specification
- * (https://arrow.apache.org/docs/format/CDataInterface.html), so that no Arrow library is needed to use them. */
+ * (https://arrow.apache.org/docs/format/CDataInterface.html), so that no Arrow library is needed to use them.
+ */
 #ifndef SLUICE_ARROW_H
 #define SLUICE_ARROW_H
 
@@ -13,8 +14,8 @@ extern "C" {
 #define ARROW_C_DATA_INTERFACE
 
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
-#define ARROW_FLAG_NULLABLE 2
-#define ARROW_FLAG_MAP_KEYS_SORTED 4
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
 
 struct ArrowSchema {
     const char *format;

@@ -29,7 +29,8 @@ static sl_status columns_json(const sl_type *schema, json_t **out)
         char *type = NULL;
         status = sl_type_text(schema->fields[i].type, &type);
         if (!status)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:b}", "name", schema->fields[i].name, "type", type, "nullable", schema->fields[i].nullable));
+            json_array_append_new(array, json_pack("{s:s, s:s, s:b}", "name", schema->fields[i].name, "type",
+                                                   type, "nullable", schema->fields[i].nullable));
         sl_free(type);
     }
     if (status)
@@ -39,7 +40,8 @@ static sl_status columns_json(const sl_type *schema, json_t **out)
     return status;
 }
 
-/* ---- info --------------------------------------------------------------------------------------------------- */
+/* ---- info
+ * --------------------------------------------------------------------------------------------------- */
 
 struct sizes {
     json_int_t groups, base_files, log_files, base_bytes, log_bytes;
@@ -77,8 +79,10 @@ static json_t *pending_json(const sl_timeline *timeline)
     json_t *array = json_array();
     for (size_t i = 0; i < timeline->count; i++)
         if (timeline->instants[i].state != SL_COMPLETED)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "instant", timeline->instants[i].requested, "action",
-                                                   sl_action_name(timeline->instants[i].action), "state", states[timeline->instants[i].state]));
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:s, s:s}", "instant", timeline->instants[i].requested,
+                                            "action", sl_action_name(timeline->instants[i].action), "state",
+                                            states[timeline->instants[i].state]));
     return array;
 }
 
@@ -86,8 +90,8 @@ static json_t *index_json(const sl_table *t)
 {
     if (!t->buckets.buckets)
         return json_null();
-    return json_pack("{s:s, s:I, s:s}", "type", "BUCKET", "buckets", (json_int_t)t->buckets.buckets, "hash_field",
-                     sl_table_setting(t, "hoodie.bucket.index.hash.field", ""));
+    return json_pack("{s:s, s:I, s:s}", "type", "BUCKET", "buckets", (json_int_t)t->buckets.buckets,
+                     "hash_field", sl_table_setting(t, "hoodie.bucket.index.hash.field", ""));
 }
 
 static sl_status add_facts(const sl_table *t, const sl_view *view, json_t *info)
@@ -99,19 +103,28 @@ static sl_status add_facts(const sl_table *t, const sl_view *view, json_t *info)
         for (size_t g = 0; g < view->partitions[p].group_count; g++)
             count_group(&view->partitions[p].groups[g], &s);
     for (size_t i = 0; i < view->timeline.count; i++)
-        commits += sl_action_writes(view->timeline.instants[i].action) && view->timeline.instants[i].state == SL_COMPLETED;
+        commits += sl_action_writes(view->timeline.instants[i].action) &&
+                   view->timeline.instants[i].state == SL_COMPLETED;
     const sl_instant *last = sl_timeline_last_write(&view->timeline);
-    json_t *facts = json_pack(
-        "{s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:o, s:b, s:s}", //
-        "uri", t->uri, "name", t->name, "version", t->version, "type", t->type == SL_MERGE_ON_READ ? "MERGE_ON_READ" : "COPY_ON_WRITE", //
-        "layout", t->layout == SL_LAYOUT_LSM ? "lsm_tree" : "default", "merge_mode", modes[t->merge],                              //
-        "record_key_fields", strings_json(&t->keygen.record_fields), "partition_fields", strings_json(&t->keygen.partition_fields), //
-        "ordering_fields", strings_json(&t->ordering), "key_generator",
-        sl_properties_get_or(&t->properties, "hoodie.table.keygenerator.type", sl_keygen_kind_name(t->keygen.kind)),               //
-        "index", index_json(t), "partitions", (json_int_t)view->partition_count, "file_groups", s.groups, "base_files", s.base_files, //
-        "log_files", s.log_files, "bytes", s.base_bytes + s.log_bytes, "base_bytes", s.base_bytes, "log_bytes", s.log_bytes,       //
-        "commits", commits, "last_instant", last ? last->requested : "", "last_completed", last ? last->completed : "",            //
-        "pending", pending_json(&view->timeline), "metadata_table", t->has_metadata_table, "readable_by", readers(t));
+    json_t *facts = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, "
+                              "s:I, s:I, s:I, s:I, s:s, s:s, s:o, s:b, s:s}", //
+                              "uri", t->uri, "name", t->name, "version", t->version, "type",
+                              t->type == SL_MERGE_ON_READ ? "MERGE_ON_READ" : "COPY_ON_WRITE", //
+                              "layout", t->layout == SL_LAYOUT_LSM ? "lsm_tree" : "default", "merge_mode",
+                              modes[t->merge], //
+                              "record_key_fields", strings_json(&t->keygen.record_fields), "partition_fields",
+                              strings_json(&t->keygen.partition_fields), //
+                              "ordering_fields", strings_json(&t->ordering), "key_generator",
+                              sl_properties_get_or(&t->properties, "hoodie.table.keygenerator.type",
+                                                   sl_keygen_kind_name(t->keygen.kind)), //
+                              "index", index_json(t), "partitions", (json_int_t)view->partition_count,
+                              "file_groups", s.groups, "base_files", s.base_files, //
+                              "log_files", s.log_files, "bytes", s.base_bytes + s.log_bytes, "base_bytes",
+                              s.base_bytes, "log_bytes", s.log_bytes, //
+                              "commits", commits, "last_instant", last ? last->requested : "",
+                              "last_completed", last ? last->completed : "", //
+                              "pending", pending_json(&view->timeline), "metadata_table",
+                              t->has_metadata_table, "readable_by", readers(t));
     if (!facts)
         return sl_internal("table facts are no JSON");
     json_object_update(info, facts);
@@ -145,13 +158,17 @@ done:
     return status;
 }
 
-/* ---- timeline ----------------------------------------------------------------------------------------------- */
+/* ---- timeline
+ * ----------------------------------------------------------------------------------------------- */
 
 struct totals {
     json_int_t files, rows, inserted, updated, deleted, bytes;
 };
 
-static json_int_t member(const json_t *stat, const char *name) { return json_integer_value(json_object_get(stat, name)); }
+static json_int_t member(const json_t *stat, const char *name)
+{
+    return json_integer_value(json_object_get(stat, name));
+}
 
 static struct totals commit_totals(const json_t *commit)
 {
@@ -177,8 +194,9 @@ static struct totals commit_totals(const json_t *commit)
 static sl_status instant_json(const sl_table *table, const sl_instant *instant, json_t **out)
 {
     static const char *const states[] = {"REQUESTED", "INFLIGHT", "COMPLETED"};
-    json_t *entry = json_pack("{s:s, s:s, s:s, s:s}", "instant", instant->requested, "completed", instant->completed, "action",
-                              sl_action_name(instant->action), "state", states[instant->state]);
+    json_t *entry =
+        json_pack("{s:s, s:s, s:s, s:s}", "instant", instant->requested, "completed", instant->completed,
+                  "action", sl_action_name(instant->action), "state", states[instant->state]);
     if (!entry)
         return sl_nomem();
     if (sl_action_writes(instant->action) && instant->state == SL_COMPLETED) {
@@ -190,8 +208,10 @@ static sl_status instant_json(const sl_table *table, const sl_instant *instant, 
         }
         struct totals t = commit_totals(commit);
         const char *operation = json_string_value(json_object_get(commit, "operationType"));
-        json_t *facts = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "operation", operation ? operation : "", "files", t.files, "rows_written", t.rows,
-                                  "inserted", t.inserted, "updated", t.updated, "deleted", t.deleted, "bytes", t.bytes);
+        json_t *facts =
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "operation", operation ? operation : "", "files",
+                      t.files, "rows_written", t.rows, "inserted", t.inserted, "updated", t.updated,
+                      "deleted", t.deleted, "bytes", t.bytes);
         json_object_update(entry, facts);
         json_decref(facts);
         json_decref(commit);
@@ -220,7 +240,8 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
     return status;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Rows and key range from the footer; a file that cannot be read says so instead. */
 static sl_status footer_facts(const sl_table *table, const char *relative, json_t *entry)
@@ -233,7 +254,8 @@ static sl_status footer_facts(const sl_table *table, const char *relative, json_
     if (!status)
         status = sl_parquet_open(file, NULL, &parquet);
     if (!status) {
-        const char *min = sl_parquet_key_value(parquet, "hoodie_min_record_key"), *max = sl_parquet_key_value(parquet, "hoodie_max_record_key");
+        const char *min = sl_parquet_key_value(parquet, "hoodie_min_record_key"),
+                   *max = sl_parquet_key_value(parquet, "hoodie_max_record_key");
         json_object_set_new(entry, "rows", json_integer(sl_parquet_rows(parquet)));
         if (min && max) {
             json_object_set_new(entry, "min_key", json_string(min));
@@ -252,8 +274,9 @@ static sl_status footer_facts(const sl_table *table, const char *relative, json_
 static sl_status file_json(const sl_table *table, const char *partition, const sl_data_file *f, json_t **out)
 {
     static const char *const kinds[] = {"other", "base", "log", "deletes", "cdc", "inline_log", "inline_cdc"};
-    json_t *entry = json_pack("{s:i, s:s, s:s, s:s, s:I}", "level", f->parts.kind == SL_FILE_BASE ? 1 : 0, "kind", kinds[f->parts.kind], "name", f->name,
-                              "instant", f->parts.instant, "size", (json_int_t)f->size);
+    json_t *entry = json_pack("{s:i, s:s, s:s, s:s, s:I}", "level", f->parts.kind == SL_FILE_BASE ? 1 : 0,
+                              "kind", kinds[f->parts.kind], "name", f->name, "instant", f->parts.instant,
+                              "size", (json_int_t)f->size);
     char *relative;
     if (!entry)
         return sl_nomem();
@@ -284,14 +307,16 @@ static sl_status group_json(const sl_table *table, const sl_file_group *group, j
             if (!status)
                 json_array_append_new(files, entry);
         }
-        json_array_append_new(slices, json_pack("{s:s, s:b, s:o}", "base_instant", slice->base_instant, "pending_compaction", slice->pending_compaction,
-                                                "files", files));
+        json_array_append_new(slices,
+                              json_pack("{s:s, s:b, s:o}", "base_instant", slice->base_instant,
+                                        "pending_compaction", slice->pending_compaction, "files", files));
     }
     if (status) {
         json_decref(slices);
         return status;
     }
-    *out = json_pack("{s:s, s:s, s:o}", "partition", group->partition, "file_id", group->file_id, "slices", slices);
+    *out = json_pack("{s:s, s:s, s:o}", "partition", group->partition, "file_id", group->file_id, "slices",
+                     slices);
     return *out ? SL_OK : sl_nomem();
 }
 
@@ -335,9 +360,13 @@ int sluice_settings(char **out, sluice_error *e)
     const struct sl_setting *list = sl_settings(&count);
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}", "key", list[i].key, "type", types[list[i].type], "default", list[i].fallback,
-                                               "meaning", list[i].meaning, "stored", list[i].stored));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}", "key", list[i].key, "type",
+                                               types[list[i].type], "default", list[i].fallback, "meaning",
+                                               list[i].meaning, "stored", list[i].stored));
     return api_result(array ? api_json_text(array, out) : sl_nomem(), e);
 }
 
-int sluice_setting_check(const char *key, const char *value, sluice_error *e) { return api_result(sl_setting_check(key, value), e); }
+int sluice_setting_check(const char *key, const char *value, sluice_error *e)
+{
+    return api_result(sl_setting_check(key, value), e);
+}

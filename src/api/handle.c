@@ -1,4 +1,5 @@
-/* Errors, options, and the table handle with what its operations run in: threads, memory budget, cancel flag, callbacks. */
+/* Errors, options, and the table handle with what its operations run in: threads, memory budget, cancel flag,
+ * callbacks. */
 #include "api/api_int.h"
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,8 @@ sl_status api_options(const char *const *options, sl_properties *out)
     return status;
 }
 
-/* ---- surroundings ------------------------------------------------------------------------------------------- */
+/* ---- surroundings
+ * ------------------------------------------------------------------------------------------- */
 
 static void on_log(void *context, int level, const char *message)
 {
@@ -127,9 +129,11 @@ void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
 void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
 void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }
 
-/* ---- create, schema, rollback -------------------------------------------------------------------------------- */
+/* ---- create, schema, rollback
+ * -------------------------------------------------------------------------------- */
 
-int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options, sluice_error *e)
+int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
+                        sluice_error *e)
 {
     struct sl_create_options create = {0};
     const sl_type *type = NULL;
@@ -158,7 +162,8 @@ int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *
     return api_result(status, e);
 }
 
-int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted, sluice_error *e)
+int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted,
+                          sluice_error *e)
 {
     char result[SL_INSTANT_BYTES] = "";
     size_t deleted = 0;

@@ -53,7 +53,8 @@ int sluice_schema_of_file(const char *path, const char *format, struct ArrowSche
     return api_result(status, e);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * --------------------------------------------------------------------------------------------------- */
 
 /* The input's options are borrowed until its stream is closed, so they travel with it. */
 struct opened {
@@ -123,7 +124,8 @@ done:
     return status;
 }
 
-int sluice_input_open(const char *path, const sluice_input_options *options, struct ArrowArrayStream *out, sluice_error *e)
+int sluice_input_open(const char *path, const sluice_input_options *options, struct ArrowArrayStream *out,
+                      sluice_error *e)
 {
     sluice_input_options known = {0};
     if (options)

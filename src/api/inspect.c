@@ -51,7 +51,8 @@ done:
     return status;
 }
 
-/* ---- Parquet ------------------------------------------------------------------------------------------------ */
+/* ---- Parquet
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status chunks_json(const sl_parquet *p, size_t group, json_t **out)
 {
@@ -63,10 +64,13 @@ static sl_status chunks_json(const sl_parquet *p, size_t group, json_t **out)
             json_decref(chunks);
             return status;
         }
-        json_array_append_new(chunks, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b}", "column", c.path, "type", c.physical_type, "codec", c.codec,
-                                                "encodings", c.encodings, "values", (json_int_t)c.values, "compressed_bytes", (json_int_t)c.compressed_bytes,
-                                                "uncompressed_bytes", (json_int_t)c.uncompressed_bytes, "page_index", c.has_page_index, "bloom_filter",
-                                                c.has_bloom_filter, "dictionary", c.has_dictionary));
+        json_array_append_new(chunks,
+                              json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b}", "column",
+                                        c.path, "type", c.physical_type, "codec", c.codec, "encodings",
+                                        c.encodings, "values", (json_int_t)c.values, "compressed_bytes",
+                                        (json_int_t)c.compressed_bytes, "uncompressed_bytes",
+                                        (json_int_t)c.uncompressed_bytes, "page_index", c.has_page_index,
+                                        "bloom_filter", c.has_bloom_filter, "dictionary", c.has_dictionary));
     }
     *out = chunks;
     return SL_OK;
@@ -88,10 +92,14 @@ static sl_status parquet_json(const struct inspected *i, json_t **out)
     for (size_t g = 0; g < sl_parquet_row_groups(p); g++) {
         json_t *chunks;
         SL_GO(chunks_json(p, g, &chunks));
-        json_array_append_new(groups, json_pack("{s:I, s:o}", "rows", (json_int_t)sl_parquet_row_group_rows(p, g), "columns", chunks));
+        json_array_append_new(
+            groups,
+            json_pack("{s:I, s:o}", "rows", (json_int_t)sl_parquet_row_group_rows(p, g), "columns", chunks));
     }
-    *out = json_pack("{s:s, s:I, s:I, s:s, s:s, s:O, s:O}", "kind", "parquet", "bytes", (json_int_t)sl_file_size(i->file), "rows", (json_int_t)sl_parquet_rows(p),
-                     "schema", schema, "created_by", sl_parquet_created_by(p), "key_values", values, "row_groups", groups);
+    *out =
+        json_pack("{s:s, s:I, s:I, s:s, s:s, s:O, s:O}", "kind", "parquet", "bytes",
+                  (json_int_t)sl_file_size(i->file), "rows", (json_int_t)sl_parquet_rows(p), "schema", schema,
+                  "created_by", sl_parquet_created_by(p), "key_values", values, "row_groups", groups);
     if (!*out)
         status = sl_corrupt("footer entries are no UTF-8");
 done:
@@ -102,7 +110,8 @@ done:
     return status;
 }
 
-/* ---- Avro and properties ------------------------------------------------------------------------------------ */
+/* ---- Avro and properties
+ * ------------------------------------------------------------------------------------ */
 
 static sl_status avro_json(const struct inspected *i, json_t **out)
 {
@@ -112,7 +121,8 @@ static sl_status avro_json(const struct inspected *i, json_t **out)
     sl_status status = sl_avro_container_read(bytes.data, bytes.len, &records, &schema);
     sl_buf_free(&bytes);
     SL_TRY(status);
-    *out = json_pack("{s:s, s:I, s:o, s:o}", "kind", "avro", "bytes", (json_int_t)sl_file_size(i->file), "schema", schema, "records", records);
+    *out = json_pack("{s:s, s:I, s:o, s:o}", "kind", "avro", "bytes", (json_int_t)sl_file_size(i->file),
+                     "schema", schema, "records", records);
     return *out ? SL_OK : sl_nomem();
 }
 
@@ -126,7 +136,8 @@ static sl_status properties_json(const struct inspected *i, json_t **out)
     SL_GO(sl_properties_parse(bytes.data, bytes.len, &p));
     for (size_t k = 0; k < p.keys.count; k++)
         json_object_set_new(values, p.keys.items[k], json_string(p.values.items[k]));
-    *out = json_pack("{s:s, s:I, s:O}", "kind", "properties", "bytes", (json_int_t)sl_file_size(i->file), "properties", values);
+    *out = json_pack("{s:s, s:I, s:O}", "kind", "properties", "bytes", (json_int_t)sl_file_size(i->file),
+                     "properties", values);
 done:
     json_decref(values);
     sl_properties_free(&p);
@@ -142,11 +153,21 @@ int sluice_inspect(const char *path, char **out, sluice_error *e)
     if (status)
         return api_result(status, e);
     switch (i.kind) {
-    case KIND_PARQUET: status = parquet_json(&i, &json); break;
-    case KIND_AVRO: status = avro_json(&i, &json); break;
-    case KIND_PROPERTIES: status = properties_json(&i, &json); break;
-    case KIND_INLINE_LOG: status = sl_unsupported("inspecting an inline log"); break;
-    case KIND_UNKNOWN: status = sl_unsupported("this kind of file (Parquet, Avro and properties files can be inspected)"); break;
+    case KIND_PARQUET:
+        status = parquet_json(&i, &json);
+        break;
+    case KIND_AVRO:
+        status = avro_json(&i, &json);
+        break;
+    case KIND_PROPERTIES:
+        status = properties_json(&i, &json);
+        break;
+    case KIND_INLINE_LOG:
+        status = sl_unsupported("inspecting an inline log");
+        break;
+    case KIND_UNKNOWN:
+        status = sl_unsupported("this kind of file (Parquet, Avro and properties files can be inspected)");
+        break;
     }
     if (!status)
         status = api_json_text(json, out);
@@ -154,7 +175,8 @@ int sluice_inspect(const char *path, char **out, sluice_error *e)
     return api_result(sl_context(status, "file %s", path), e);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * --------------------------------------------------------------------------------------------------- */
 
 int sluice_inspect_rows(const char *path, struct ArrowArrayStream *out, sluice_error *e)
 {

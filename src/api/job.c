@@ -1,4 +1,5 @@
-/* Services, whole and in parts. A task and its result are JSON texts: self-contained, printable, the same on every machine. */
+/* Services, whole and in parts. A task and its result are JSON texts: self-contained, printable, the same on
+ * every machine. */
 #include "api/api_int.h"
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ int sluice_service_preview(sluice_table *t, enum sluice_service service, char **
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks, sluice_error *e)
+int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks,
+                            sluice_error *e)
 {
     char planned[SL_INSTANT_BYTES];
     size_t operations = 0;
@@ -58,7 +60,8 @@ static sl_status choose_plan(sluice_table *t, const char *instant, char *out)
     return *out ? SL_OK : sl_compaction_schedule(t->table, out, &operations);
 }
 
-int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant, sluice_commit_info *info, sluice_error *e)
+int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
+                       sluice_commit_info *info, sluice_error *e)
 {
     char plan[SL_INSTANT_BYTES];
     struct sl_write_result result = {.action = "compaction", .counts_known = true};
@@ -72,7 +75,8 @@ int sluice_service_run(sluice_table *t, enum sluice_service service, const char 
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-/* ---- in parts ----------------------------------------------------------------------------------------------- */
+/* ---- in parts
+ * ----------------------------------------------------------------------------------------------- */
 
 static sl_status make_task_texts(sluice_job *j)
 {
@@ -85,7 +89,8 @@ static sl_status make_task_texts(sluice_job *j)
     return SL_OK;
 }
 
-int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out, sluice_error *e)
+int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out,
+                    sluice_error *e)
 {
     char plan[SL_INSTANT_BYTES];
     sluice_job *j = sl_calloc(1, sizeof *j);
@@ -133,7 +138,8 @@ static sl_status parse(const void *text, size_t bytes, json_t **out)
     return *out ? SL_OK : sl_input("this is no task or result of a job: %s", error.text);
 }
 
-int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const char *const *options, void **result, size_t *result_bytes, sluice_error *e)
+int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const char *const *options,
+                    void **result, size_t *result_bytes, sluice_error *e)
 {
     sluice_table *t;
     json_t *json = NULL, *answer = NULL;
@@ -156,7 +162,8 @@ int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const 
     return api_result(status, e);
 }
 
-int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes, size_t count, sluice_commit_info *info, sluice_error *e)
+int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes, size_t count,
+                      sluice_commit_info *info, sluice_error *e)
 {
     struct sl_write_result result = {.action = "compaction", .counts_known = true};
     json_t **parsed = sl_calloc(count + 1, sizeof *parsed);

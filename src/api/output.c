@@ -1,13 +1,14 @@
 /*
- * Rows as text and as Parquet. Text goes out in pieces through the caller's function; canonical rows are sorted first, by
- * record key and then by the whole line (tools/peer/canon.py), externally when they are many.
+ * Rows as text and as Parquet. Text goes out in pieces through the caller's function; canonical rows are
+ * sorted first, by record key and then by the whole line (tools/peer/canon.py), externally when they are
+ * many.
  */
 #include "api/api_int.h"
 #include <stdio.h>
 #include <string.h>
 
 #define PIECE_BYTES (1 << 16)
-#define TABLE_ROWS 100
+#define TABLE_ROWS  100
 
 struct sink {
     int (*write)(void *context, const char *text, size_t len);
@@ -25,7 +26,8 @@ static sl_status flush(struct sink *s)
 
 static sl_status flush_when_full(struct sink *s) { return s->buf.len >= PIECE_BYTES ? flush(s) : SL_OK; }
 
-/* ---- JSON lines and CSV ------------------------------------------------------------------------------------- */
+/* ---- JSON lines and CSV
+ * ------------------------------------------------------------------------------------- */
 
 static sl_status jsonl_batch(struct sink *s, const sl_batch *batch)
 {
@@ -86,7 +88,8 @@ done:
     return status;
 }
 
-/* ---- a fitted table ----------------------------------------------------------------------------------------- */
+/* ---- a fitted table
+ * ----------------------------------------------------------------------------------------- */
 
 struct table_view {
     sl_strings cells; /* row by row; the header first */
@@ -95,7 +98,8 @@ struct table_view {
     uint64_t more;
 };
 
-/* Columns on the terminal of a UTF-8 text: code points, which is right but for wide and combining characters. */
+/* Columns on the terminal of a UTF-8 text: code points, which is right but for wide and combining characters.
+ */
 static size_t text_width(const char *text)
 {
     size_t n = 0;
@@ -190,7 +194,8 @@ static sl_status table_print(struct sink *s, struct table_view *v, const sl_type
     SL_TRY(fit(v, terminal));
     for (size_t i = 0; i < v->cells.count; i++) {
         size_t c = i % v->columns;
-        SL_TRY(put_cell(s, v->cells.items[i], v->widths[c], is_number(schema->fields[c].type), c + 1 == v->columns));
+        SL_TRY(put_cell(s, v->cells.items[i], v->widths[c], is_number(schema->fields[c].type),
+                        c + 1 == v->columns));
         if (i + 1 == v->columns)
             for (size_t k = 0; k < v->columns; k++) {
                 for (size_t w = 0; w < v->widths[k]; w++)
@@ -229,12 +234,14 @@ done:
     return status;
 }
 
-/* ---- canonical rows ----------------------------------------------------------------------------------------- */
+/* ---- canonical rows
+ * ----------------------------------------------------------------------------------------- */
 
 /* Columns that canonical rows show: meta mode "stable" (tools/peer/canon.py). */
 static bool is_canonical(const char *name)
 {
-    return strcmp(name, sl_meta_names[SL_META_SEQNO]) != 0 && strcmp(name, sl_meta_names[SL_META_FILE_NAME]) != 0;
+    return strcmp(name, sl_meta_names[SL_META_SEQNO]) != 0 &&
+           strcmp(name, sl_meta_names[SL_META_FILE_NAME]) != 0;
 }
 
 static sl_status canonical_schema(const sl_type *schema, const sl_type **out)
@@ -250,8 +257,8 @@ static sl_status canonical_schema(const sl_type *schema, const sl_type **out)
     return status;
 }
 
-/* One binary column to sort by: the record key with zero bytes as 00 FF, an end mark 00 01, then the line. Comparing
- * these as bytes compares keys first (shorter first), then lines. */
+/* One binary column to sort by: the record key with zero bytes as 00 FF, an end mark 00 01, then the line.
+ * Comparing these as bytes compares keys first (shorter first), then lines. */
 struct line_stream {
     sl_stream base;
     sl_stream *rows;
@@ -375,7 +382,8 @@ done:
     return status;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------- */
+/* ---- text
+ * --------------------------------------------------------------------------------------------------- */
 
 static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text format, uint64_t *count)
 {
@@ -387,14 +395,17 @@ static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text
         if (!batch)
             return SL_OK;
         *count += (uint64_t)batch->rows;
-        sl_status status = format == SLUICE_TEXT_CSV ? csv_batch(s, batch) : format == SLUICE_TEXT_JSONL ? jsonl_batch(s, batch) : SL_OK;
+        sl_status status = format == SLUICE_TEXT_CSV     ? csv_batch(s, batch)
+                           : format == SLUICE_TEXT_JSONL ? jsonl_batch(s, batch)
+                                                         : SL_OK;
         sl_batch_unref(batch);
         SL_TRY(status);
     }
 }
 
-int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options, int (*write)(void *, const char *, size_t), void *context,
-                       uint64_t *row_count, sluice_error *e)
+int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options,
+                       int (*write)(void *, const char *, size_t), void *context, uint64_t *row_count,
+                       sluice_error *e)
 {
     sluice_output_options o = {0};
     struct sink s = {write, context, {0}};
@@ -421,7 +432,8 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
     return api_result(status, e);
 }
 
-/* ---- Parquet ------------------------------------------------------------------------------------------------ */
+/* ---- Parquet
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status write_parquet(sl_output *output, sl_stream *rows, uint64_t *count)
 {
@@ -448,7 +460,8 @@ static sl_status write_parquet(sl_output *output, sl_stream *rows, uint64_t *cou
     return SL_OK;
 }
 
-int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uint64_t *row_count, sluice_error *e)
+int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uint64_t *row_count,
+                          sluice_error *e)
 {
     sl_storage *storage = NULL;
     sl_output *output = NULL;

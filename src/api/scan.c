@@ -59,7 +59,10 @@ static int set_text(char **member, const char *text, sluice_error *e)
     return api_result(SL_OK, e);
 }
 
-int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e) { return set_text(&s->where, expression, e); }
+int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e)
+{
+    return set_text(&s->where, expression, e);
+}
 
 int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e)
 {

@@ -30,12 +30,15 @@ void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
     snprintf(full.instant, sizeof full.instant, "%s", r->instant);
     snprintf(full.completed, sizeof full.completed, "%s", r->completed);
     snprintf(full.action, sizeof full.action, "%s", r->action ? r->action : "");
-    memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full); /* an older caller's struct is shorter */
+    memcpy(info, &full,
+           info->size < sizeof full ? info->size : sizeof full); /* an older caller's struct is shorter */
 }
 
-int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input, sluice_writer **out, sluice_error *e)
+int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input,
+                       sluice_writer **out, sluice_error *e)
 {
-    static const enum sl_operation operations[] = {SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT, SL_OP_DELETE};
+    static const enum sl_operation operations[] = {SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT,
+                                                   SL_OP_DELETE};
     if ((unsigned)operation >= sizeof operations / sizeof *operations)
         return api_result(sl_input("operation %d is unknown", (int)operation), e);
     sluice_writer *w = sl_calloc(1, sizeof *w);

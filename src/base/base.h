@@ -1,19 +1,16 @@
 /*
  * base: what every layer stands on, and nothing that knows a format.
  *
- *   errors    sl_status: NULL is success; otherwise an owned error with a code and a message that each caller on the
- *             way up may prefix with one piece of context.
- *   memory    sl_malloc & co. (tests can make the n-th allocation fail), sl_arena, sl_buf, sl_budget
- *   threads   sl_pool: parallel loops
- *   runtime   sl_runtime: what an operation needs from its surroundings, passed explicitly
+ *   errors    sl_status: NULL is success; otherwise an owned error with a code and a message that each caller
+ * on the way up may prefix with one piece of context. memory    sl_malloc & co. (tests can make the n-th
+ * allocation fail), sl_arena, sl_buf, sl_budget threads   sl_pool: parallel loops runtime   sl_runtime: what
+ * an operation needs from its surroundings, passed explicitly
  *
  *     sl_status page_read(struct file *f, uint64_t offset)
  *     {
  *         SL_TRY(header_read(f, offset));                               // pass an error on
- *         SL_TRY_CTX(body_read(f), "page at %" PRIu64, offset);         // ... with context: "page at 18: <message>"
- *         if (bad)
- *             return sl_corrupt("page body of %u bytes runs past the file", n);
- *         return SL_OK;
+ *         SL_TRY_CTX(body_read(f), "page at %" PRIu64, offset);         // ... with context: "page at 18:
+ * <message>" if (bad) return sl_corrupt("page body of %u bytes runs past the file", n); return SL_OK;
  *     }
  */
 #ifndef SL_BASE_H
@@ -27,13 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ------------------------------------------------------------------------------------------------- */
+/* ---- errors
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Same numbers as SLUICE_E_* in sluice.h. */
 enum sl_code {
     SL_E_OK = 0,
-    SL_E_INPUT = 1,       /* the caller's rows, names or options are wrong */
-    SL_E_CORRUPT = 2,     /* a file or table does not follow its format */
+    SL_E_INPUT = 1,   /* the caller's rows, names or options are wrong */
+    SL_E_CORRUPT = 2, /* a file or table does not follow its format */
     SL_E_NOT_FOUND = 3,
     SL_E_EXISTS = 4,
     SL_E_UNSUPPORTED = 5, /* well formed, but a feature that we do not have: the message names it */
@@ -45,7 +43,8 @@ enum sl_code {
     SL_E_INTERNAL = 11,
 };
 
-typedef struct sl_error *sl_status; /* NULL: fine. Otherwise owned by whoever holds it; hand it on or sl_status_free it. */
+typedef struct sl_error
+    *sl_status; /* NULL: fine. Otherwise owned by whoever holds it; hand it on or sl_status_free it. */
 #define SL_OK ((sl_status)0)
 
 SL_MUST_USE sl_status sl_errorf(enum sl_code code, const char *format, ...) SL_PRINTF(2, 3);
@@ -62,44 +61,46 @@ SL_MUST_USE sl_status sl_context(sl_status status, const char *format, ...) SL_P
 /* A second line for the user ("hint: ..."); kept once, success passes through. */
 SL_MUST_USE sl_status sl_hint(sl_status status, const char *format, ...) SL_PRINTF(2, 3);
 
-enum sl_code sl_status_code(sl_status status);      /* SL_E_OK for success */
-const char *sl_status_message(sl_status status);    /* "" for success; lives as long as the status */
-const char *sl_status_hint(sl_status status);       /* NULL when there is none */
+enum sl_code sl_status_code(sl_status status);   /* SL_E_OK for success */
+const char *sl_status_message(sl_status status); /* "" for success; lives as long as the status */
+const char *sl_status_hint(sl_status status);    /* NULL when there is none */
 void sl_status_free(sl_status status);
 /* Frees a failure and returns whether there was one: for steps whose failure is deliberately not reported. */
 bool sl_status_ignore(sl_status status);
 
-#define SL_TRY(expr)                                                                                                 \
-    do {                                                                                                             \
-        sl_status try_status_ = (expr);                                                                              \
-        if (SL_UNLIKELY(try_status_ != SL_OK))                                                                       \
-            return try_status_;                                                                                      \
+#define SL_TRY(expr)                                                                                         \
+    do {                                                                                                     \
+        sl_status try_status_ = (expr);                                                                      \
+        if (SL_UNLIKELY(try_status_ != SL_OK))                                                               \
+            return try_status_;                                                                              \
     } while (0)
-#define SL_TRY_CTX(expr, ...)                                                                                        \
-    do {                                                                                                             \
-        sl_status try_status_ = (expr);                                                                              \
-        if (SL_UNLIKELY(try_status_ != SL_OK))                                                                       \
-            return sl_context(try_status_, __VA_ARGS__);                                                             \
+#define SL_TRY_CTX(expr, ...)                                                                                \
+    do {                                                                                                     \
+        sl_status try_status_ = (expr);                                                                      \
+        if (SL_UNLIKELY(try_status_ != SL_OK))                                                               \
+            return sl_context(try_status_, __VA_ARGS__);                                                     \
     } while (0)
 /* For functions with one exit: needs a local `sl_status status` and a label `done`. */
-#define SL_GO(expr)                                                                                                  \
-    do {                                                                                                             \
-        status = (expr);                                                                                             \
-        if (SL_UNLIKELY(status != SL_OK))                                                                            \
-            goto done;                                                                                               \
+#define SL_GO(expr)                                                                                          \
+    do {                                                                                                     \
+        status = (expr);                                                                                     \
+        if (SL_UNLIKELY(status != SL_OK))                                                                    \
+            goto done;                                                                                       \
     } while (0)
-#define SL_GO_CTX(expr, ...)                                                                                         \
-    do {                                                                                                             \
-        status = (expr);                                                                                             \
-        if (SL_UNLIKELY(status != SL_OK)) {                                                                          \
-            status = sl_context(status, __VA_ARGS__);                                                                \
-            goto done;                                                                                               \
-        }                                                                                                            \
+#define SL_GO_CTX(expr, ...)                                                                                 \
+    do {                                                                                                     \
+        status = (expr);                                                                                     \
+        if (SL_UNLIKELY(status != SL_OK)) {                                                                  \
+            status = sl_context(status, __VA_ARGS__);                                                        \
+            goto done;                                                                                       \
+        }                                                                                                    \
     } while (0)
 
-/* ---- memory ------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------- */
 
-/* As their libc namesakes; NULL when memory (or the test's patience) is out. Size 0 gives a pointer that may be freed. */
+/* As their libc namesakes; NULL when memory (or the test's patience) is out. Size 0 gives a pointer that may
+ * be freed. */
 void *sl_malloc(size_t size);
 void *sl_calloc(size_t count, size_t size);
 void *sl_realloc(void *p, size_t size);
@@ -108,28 +109,29 @@ void *sl_aligned(size_t size);                              /* 64-byte aligned, 
 void sl_free(void *p);
 char *sl_strdup(const char *s);
 char *sl_strndup(const char *s, size_t len);
-SL_MUST_USE sl_status sl_asprintf(char **out, const char *format, ...) SL_PRINTF(2, 3); /* *out is the caller's */
+SL_MUST_USE sl_status sl_asprintf(char **out, const char *format, ...)
+    SL_PRINTF(2, 3); /* *out is the caller's */
 /* Tests: the n-th allocation from now on fails (and every later one when `sticky`); 0 switches it off. */
 void sl_test_fail_allocation(uint64_t nth, bool sticky);
 
 /* Allocates or returns sl_nomem() from the calling function. */
-#define SL_NEW(pointer)                                                                                              \
-    do {                                                                                                             \
-        if (!((pointer) = sl_calloc(1, sizeof *(pointer))))                                                          \
-            return sl_nomem();                                                                                       \
+#define SL_NEW(pointer)                                                                                      \
+    do {                                                                                                     \
+        if (!((pointer) = sl_calloc(1, sizeof *(pointer))))                                                  \
+            return sl_nomem();                                                                               \
     } while (0)
-#define SL_NEW_ARRAY(pointer, count)                                                                                 \
-    do {                                                                                                             \
-        if (!((pointer) = sl_calloc((count), sizeof *(pointer))))                                                    \
-            return sl_nomem();                                                                                       \
+#define SL_NEW_ARRAY(pointer, count)                                                                         \
+    do {                                                                                                     \
+        if (!((pointer) = sl_calloc((count), sizeof *(pointer))))                                            \
+            return sl_nomem();                                                                               \
     } while (0)
 
 /* Memory of one operation, freed at once. Not thread-safe. */
 typedef struct sl_arena sl_arena;
 SL_MUST_USE sl_status sl_arena_new(sl_arena **out);
-void *sl_arena_alloc(sl_arena *arena, size_t size);   /* 16-byte aligned; NULL when out of memory */
+void *sl_arena_alloc(sl_arena *arena, size_t size); /* 16-byte aligned; NULL when out of memory */
 char *sl_arena_strndup(sl_arena *arena, const char *s, size_t len);
-void sl_arena_reset(sl_arena *arena);                 /* frees the contents, keeps the first block */
+void sl_arena_reset(sl_arena *arena); /* frees the contents, keeps the first block */
 size_t sl_arena_bytes(const sl_arena *arena);
 void sl_arena_free(sl_arena *arena);
 
@@ -153,7 +155,8 @@ typedef struct sl_strings {
     size_t count, cap;
 } sl_strings;
 SL_MUST_USE sl_status sl_strings_add(sl_strings *list, const char *s);
-SL_MUST_USE sl_status sl_strings_split(sl_strings *list, const char *text, char separator); /* trims, drops empties */
+SL_MUST_USE sl_status sl_strings_split(sl_strings *list, const char *text,
+                                       char separator); /* trims, drops empties */
 bool sl_strings_contain(const sl_strings *list, const char *s);
 void sl_strings_sort(sl_strings *list); /* by bytes */
 void sl_strings_free(sl_strings *list);
@@ -165,21 +168,25 @@ typedef struct sl_budget {
     size_t limit; /* 0: no limit */
 } sl_budget;
 bool sl_budget_reserve(sl_budget *budget, size_t bytes); /* false: it would not fit; nothing reserved */
-void sl_budget_force(sl_budget *budget, size_t bytes);   /* reserves even over the limit (the minimum to make progress) */
+void sl_budget_force(sl_budget *budget,
+                     size_t bytes); /* reserves even over the limit (the minimum to make progress) */
 void sl_budget_release(sl_budget *budget, size_t bytes);
 
-/* ---- hashes and text ---------------------------------------------------------------------------------------- */
+/* ---- hashes and text
+ * ---------------------------------------------------------------------------------------- */
 
-uint32_t sl_crc32(uint32_t seed, const void *data, size_t len);  /* zlib polynomial; start with 0 */
-uint64_t sl_xxh64(const void *data, size_t len);                 /* XXH64, seed 0 */
-/* Length of the valid UTF-8 prefix; == len when all of it is valid (no surrogates, no overlong forms, <= U+10FFFF). */
+uint32_t sl_crc32(uint32_t seed, const void *data, size_t len); /* zlib polynomial; start with 0 */
+uint64_t sl_xxh64(const void *data, size_t len);                /* XXH64, seed 0 */
+/* Length of the valid UTF-8 prefix; == len when all of it is valid (no surrogates, no overlong forms, <=
+ * U+10FFFF). */
 size_t sl_utf8_valid_prefix(const void *data, size_t len);
 /* Next code point at *pos (which must start a valid sequence); moves *pos past it. */
 uint32_t sl_utf8_next(const uint8_t *data, size_t len, size_t *pos);
 /* Order of Java's String.compareTo: by UTF-16 code unit (spec/write-path.md 4.1). */
 int sl_utf16_compare(const void *a, size_t a_len, const void *b, size_t b_len);
-/* Shortest decimal that reads back to the same value, as digits and exponent: value = 0.d1d2d3... * 10^exponent.
- * `digits` needs 32 bytes and gets a NUL; the sign is not included; not for NaN and infinities. */
+/* Shortest decimal that reads back to the same value, as digits and exponent: value = 0.d1d2d3... *
+ * 10^exponent. `digits` needs 32 bytes and gets a NUL; the sign is not included; not for NaN and infinities.
+ */
 void sl_double_digits(double value, char *digits, int *count, int *exponent);
 void sl_float_digits(float value, char *digits, int *count, int *exponent);
 /* Random bytes from the system. */
@@ -189,35 +196,44 @@ SL_MUST_USE sl_status sl_uuid4(char *out);
 /* Damerau-free edit distance, for "did you mean". */
 size_t sl_edit_distance(const char *a, const char *b);
 
-/* ---- clock -------------------------------------------------------------------------------------------------- */
+/* ---- clock
+ * -------------------------------------------------------------------------------------------------- */
 
-int64_t sl_now_ms(void);        /* wall clock, milliseconds since 1970-01-01T00:00Z */
-double sl_monotonic(void);      /* seconds, for durations */
+int64_t sl_now_ms(void);   /* wall clock, milliseconds since 1970-01-01T00:00Z */
+double sl_monotonic(void); /* seconds, for durations */
 void sl_sleep_ms(int64_t ms);
 
-/* ---- threads ------------------------------------------------------------------------------------------------ */
+/* ---- threads
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct sl_pool sl_pool;
-/* Threads start at the first loop that needs them. `threads` counts the caller: 1 means everything runs inline. */
+/* Threads start at the first loop that needs them. `threads` counts the caller: 1 means everything runs
+ * inline. */
 SL_MUST_USE sl_status sl_pool_new(unsigned threads, sl_pool **out);
 unsigned sl_pool_threads(const sl_pool *pool);
-/* Calls work(context, 0 .. count-1), each once, in any order and on any thread, and waits for all. The caller works
- * too, so loops may nest. The first failure is returned; indexes not yet begun are then skipped. pool NULL: inline. */
-SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)(void *context, size_t index), void *context);
+/* Calls work(context, 0 .. count-1), each once, in any order and on any thread, and waits for all. The caller
+ * works too, so loops may nest. The first failure is returned; indexes not yet begun are then skipped. pool
+ * NULL: inline. */
+SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)(void *context, size_t index),
+                                  void *context);
 void sl_pool_free(sl_pool *pool);
 unsigned sl_cpu_count(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */
 
-/* ---- runtime ------------------------------------------------------------------------------------------------ */
+/* ---- runtime
+ * ------------------------------------------------------------------------------------------------ */
 
-/* What an operation gets from its surroundings. Borrowed by everything that takes it; all members may be NULL. */
+/* What an operation gets from its surroundings. Borrowed by everything that takes it; all members may be
+ * NULL. */
 typedef struct sl_runtime {
     sl_pool *pool;
     sl_budget *budget;
-    const atomic_bool *cancel;                                     /* checked between batches */
-    void (*on_log)(void *context, int level, const char *message); /* level: 0 error, 1 warning, 2 info, 3 debug */
+    const atomic_bool *cancel; /* checked between batches */
+    void (*on_log)(void *context, int level,
+                   const char *message); /* level: 0 error, 1 warning, 2 info, 3 debug */
     void *log_context;
-    void (*on_progress)(void *context, const char *step, uint64_t done, uint64_t total); /* rows or bytes; total 0: unknown */
+    void (*on_progress)(void *context, const char *step, uint64_t done,
+                        uint64_t total); /* rows or bytes; total 0: unknown */
     void *progress_context;
     const char *temp_dir; /* for spilled runs; NULL: $TMPDIR or /tmp */
 } sl_runtime;

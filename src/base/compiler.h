@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #define SL_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
-#define SL_MUST_USE __attribute__((warn_unused_result))
-#define SL_UNUSED __attribute__((unused))
-#define SL_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SL_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SL_INLINE static inline __attribute__((always_inline, unused))
+#define SL_MUST_USE                        __attribute__((warn_unused_result))
+#define SL_UNUSED                          __attribute__((unused))
+#define SL_LIKELY(x)                       __builtin_expect(!!(x), 1)
+#define SL_UNLIKELY(x)                     __builtin_expect(!!(x), 0)
+#define SL_INLINE                          static inline __attribute__((always_inline, unused))
 
 /* 128-bit integers hold the values of decimals of up to 38 digits. */
 __extension__ typedef __int128 sl_i128;
@@ -20,8 +20,14 @@ __extension__ typedef unsigned __int128 sl_u128;
 /* Each returns true on overflow, as the builtins do; *out then holds the wrapped result. */
 SL_INLINE bool sl_add_overflows(size_t a, size_t b, size_t *out) { return __builtin_add_overflow(a, b, out); }
 SL_INLINE bool sl_mul_overflows(size_t a, size_t b, size_t *out) { return __builtin_mul_overflow(a, b, out); }
-SL_INLINE bool sl_add_overflows_i64(int64_t a, int64_t b, int64_t *out) { return __builtin_add_overflow(a, b, out); }
-SL_INLINE bool sl_mul_overflows_i64(int64_t a, int64_t b, int64_t *out) { return __builtin_mul_overflow(a, b, out); }
+SL_INLINE bool sl_add_overflows_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return __builtin_add_overflow(a, b, out);
+}
+SL_INLINE bool sl_mul_overflows_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return __builtin_mul_overflow(a, b, out);
+}
 
 /* Bit counting; the argument of ctz and clz must not be 0. */
 SL_INLINE int sl_ctz64(uint64_t x) { return __builtin_ctzll(x); }

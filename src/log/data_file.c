@@ -5,8 +5,8 @@
  *   inline  .<fileId>_<instant>.log.<version>_<a-b-c>[.cdc]
  *   base    <fileId>_<a-b-c>_<instant>.<format>
  *
- * The native pattern must be tried before the base pattern: a lax base parser would read `..._<instant>_2.log.parquet` as
- * a base file of commit `<instant>_2`.
+ * The native pattern must be tried before the base pattern: a lax base parser would read
+ * `..._<instant>_2.log.parquet` as a base file of commit `<instant>_2`.
  */
 #include "log/log.h"
 #include <stdio.h>
@@ -64,7 +64,8 @@ static bool take_token(struct scan *s, char *out, size_t out_bytes)
 {
     const char *start = s->at;
     uint32_t number;
-    if (!take_number(s, &number) || !take_char(s, '-') || !take_number(s, &number) || !take_char(s, '-') || !take_number(s, &number))
+    if (!take_number(s, &number) || !take_char(s, '-') || !take_number(s, &number) || !take_char(s, '-') ||
+        !take_number(s, &number))
         return false;
     size_t n = (size_t)(s->at - start);
     if (n >= out_bytes)
@@ -79,14 +80,17 @@ static bool parse_native(const char *name, struct sl_file_name *out)
     static const struct {
         const char *word;
         enum sl_file_kind kind;
-    } kinds[] = {{"log", SL_FILE_LOG}, {"deletes", SL_FILE_DELETES}, {"delete", SL_FILE_DELETES}, {"cdc", SL_FILE_CDC}};
+    } kinds[] = {{"log", SL_FILE_LOG},
+                 {"deletes", SL_FILE_DELETES},
+                 {"delete", SL_FILE_DELETES},
+                 {"cdc", SL_FILE_CDC}};
     struct scan s = {name};
     char word[16];
     if (!take_until(&s, "._", out->file_id, sizeof out->file_id) || !take_char(&s, '_') ||
         !take_token(&s, out->token, sizeof out->token) || !take_char(&s, '_') ||
-        !take_until(&s, "_", out->instant, sizeof out->instant) || !take_char(&s, '_') || !take_number(&s, &out->version) ||
-        !take_char(&s, '.') || !take_until(&s, ".", word, sizeof word) || !take_char(&s, '.') ||
-        !take_until(&s, ".", out->format, sizeof out->format) || *s.at)
+        !take_until(&s, "_", out->instant, sizeof out->instant) || !take_char(&s, '_') ||
+        !take_number(&s, &out->version) || !take_char(&s, '.') || !take_until(&s, ".", word, sizeof word) ||
+        !take_char(&s, '.') || !take_until(&s, ".", out->format, sizeof out->format) || *s.at)
         return false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(word, kinds[i].word) == 0) {
@@ -99,8 +103,9 @@ static bool parse_native(const char *name, struct sl_file_name *out)
 static bool parse_inline(const char *name, struct sl_file_name *out)
 {
     struct scan s = {name};
-    if (!take_char(&s, '.') || !take_until(&s, "._", out->file_id, sizeof out->file_id) || !take_char(&s, '_') ||
-        !take_until(&s, ".", out->instant, sizeof out->instant) || strncmp(s.at, ".log.", 5) != 0)
+    if (!take_char(&s, '.') || !take_until(&s, "._", out->file_id, sizeof out->file_id) ||
+        !take_char(&s, '_') || !take_until(&s, ".", out->instant, sizeof out->instant) ||
+        strncmp(s.at, ".log.", 5) != 0)
         return false;
     s.at += 5;
     if (!take_number(&s, &out->version))
@@ -131,7 +136,8 @@ static bool parse_base(const char *name, struct sl_file_name *out)
 
 void sl_file_name_parse(const char *name, struct sl_file_name *out)
 {
-    static bool (*const parsers[])(const char *, struct sl_file_name *) = {parse_native, parse_inline, parse_base};
+    static bool (*const parsers[])(const char *, struct sl_file_name *) = {parse_native, parse_inline,
+                                                                           parse_base};
     for (size_t i = 0; i < sizeof parsers / sizeof *parsers; i++) {
         memset(out, 0, sizeof *out);
         if (parsers[i](name, out))
@@ -142,12 +148,14 @@ void sl_file_name_parse(const char *name, struct sl_file_name *out)
 
 void sl_file_name_build(const struct sl_file_name *parts, char *out)
 {
-    const char *word = parts->kind == SL_FILE_LOG ? "log" : parts->kind == SL_FILE_DELETES ? "deletes" : "cdc";
+    const char *word = parts->kind == SL_FILE_LOG       ? "log"
+                       : parts->kind == SL_FILE_DELETES ? "deletes"
+                                                        : "cdc";
     if (parts->kind == SL_FILE_BASE)
         snprintf(out, 256, "%s_%s_%s.%s", parts->file_id, parts->token, parts->instant, parts->format);
     else
-        snprintf(out, 256, "%s_%s_%s_%" PRIu32 ".%s.%s", parts->file_id, parts->token, parts->instant, parts->version, word,
-                 parts->format);
+        snprintf(out, 256, "%s_%s_%s_%" PRIu32 ".%s.%s", parts->file_id, parts->token, parts->instant,
+                 parts->version, word, parts->format);
 }
 
 /* An inline log ranks as a data log among native ones (spec/lsm-layout.md 9). */

@@ -1,13 +1,14 @@
 /*
  * Footer headers of native logs (spec/lsm-layout.md 5). Upstream used two forms: one JSON map under
- * `hudi.log.format.metadata` first, one entry per header under `hudi.log.format.<NAME>` later. Each reader ignores the other
- * form, so we write both and read both; when they contradict each other the later form counts.
+ * `hudi.log.format.metadata` first, one entry per header under `hudi.log.format.<NAME>` later. Each reader
+ * ignores the other form, so we write both and read both; when they contradict each other the later form
+ * counts.
  */
 #include "log/log.h"
 #include <jansson.h>
 
 #define HEADER_PREFIX "hudi.log.format."
-#define HEADER_MAP HEADER_PREFIX "metadata"
+#define HEADER_MAP    HEADER_PREFIX "metadata"
 
 static const char *header_value(const sl_parquet *file, const json_t *map, const char *name, bool *differ)
 {
@@ -30,10 +31,12 @@ static sl_status headers_take(const sl_parquet *file, const json_t *map, struct 
         if (end == value || *end || version < 0)
             return sl_corrupt("log header VERSION is \"%s\", not a number", value);
         if (version > SL_NATIVE_LOG_VERSION)
-            return sl_unsupported("log format version %ld (this program knows up to %d)", version, SL_NATIVE_LOG_VERSION);
+            return sl_unsupported("log format version %ld (this program knows up to %d)", version,
+                                  SL_NATIVE_LOG_VERSION);
         out->version = (int)version;
     }
-    if ((value = header_value(file, map, "INSTANT_TIME", &out->forms_differ)) && !(out->instant = sl_strdup(value)))
+    if ((value = header_value(file, map, "INSTANT_TIME", &out->forms_differ)) &&
+        !(out->instant = sl_strdup(value)))
         return sl_nomem();
     if ((value = header_value(file, map, "SCHEMA", &out->forms_differ)) && !(out->schema = sl_strdup(value)))
         return sl_nomem();
@@ -54,7 +57,8 @@ sl_status sl_log_headers_read(const sl_parquet *file, struct sl_log_headers *out
         map = json_loads(text, 0, &error);
         if (!map || !json_is_object(map)) {
             json_decref(map);
-            return sl_corrupt("log header map " HEADER_MAP " is no JSON object: %s", map ? "another value" : error.text);
+            return sl_corrupt("log header map " HEADER_MAP " is no JSON object: %s",
+                              map ? "another value" : error.text);
         }
     }
     sl_status status = headers_take(file, map, &headers);
@@ -86,7 +90,8 @@ static sl_status joined(const sl_strings *list, char **out)
     return status;
 }
 
-sl_status sl_log_headers_write(sl_parquet_writer *writer, const char *instant, const char *schema, const sl_strings *compacted)
+sl_status sl_log_headers_write(sl_parquet_writer *writer, const char *instant, const char *schema,
+                               const sl_strings *compacted)
 {
     sl_status status = SL_OK;
     sl_buf map = {0};
@@ -95,7 +100,8 @@ sl_status sl_log_headers_write(sl_parquet_writer *writer, const char *instant, c
         SL_GO(joined(compacted, &times));
     const struct {
         const char *name, *value;
-    } headers[] = {{"VERSION", "2"}, {"INSTANT_TIME", instant}, {"SCHEMA", schema}, {"COMPACTED_BLOCK_TIMES", times}};
+    } headers[] = {
+        {"VERSION", "2"}, {"INSTANT_TIME", instant}, {"SCHEMA", schema}, {"COMPACTED_BLOCK_TIMES", times}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         if (!headers[i].value)
             continue;

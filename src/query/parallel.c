@@ -1,11 +1,12 @@
 /*
- * Many streams read by a few threads into one bounded queue. The threads live as long as the stream; closing it early
- * wakes and joins them. With one thread there is neither thread nor queue.
+ * Many streams read by a few threads into one bounded queue. The threads live as long as the stream; closing
+ * it early wakes and joins them. With one thread there is neither thread nor queue.
  */
 #include "query/query.h"
 #include <pthread.h>
 
-#define QUEUE_BATCHES 16 /* a few batches ahead of the consumer: enough to keep the threads busy, little memory */
+#define QUEUE_BATCHES                                                                                        \
+    16 /* a few batches ahead of the consumer: enough to keep the threads busy, little memory */
 
 struct parallel {
     sl_stream base;
@@ -24,7 +25,8 @@ struct parallel {
     sl_stream *current; /* single-threaded */
 };
 
-/* ---- one thread --------------------------------------------------------------------------------------------- */
+/* ---- one thread
+ * --------------------------------------------------------------------------------------------- */
 
 static sl_status single_next(sl_stream *self, sl_batch **out)
 {
@@ -45,7 +47,8 @@ static sl_status single_next(sl_stream *self, sl_batch **out)
     }
 }
 
-/* ---- several ------------------------------------------------------------------------------------------------ */
+/* ---- several
+ * ------------------------------------------------------------------------------------------------ */
 
 /* False when the consumer is gone or another thread failed; the batch is then dropped. */
 static bool push(struct parallel *p, sl_batch *batch)
@@ -177,7 +180,8 @@ static void parallel_close(sl_stream *self)
     sl_free(p);
 }
 
-sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned threads, const sl_runtime *runtime, sl_stream **out)
+sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned threads,
+                             const sl_runtime *runtime, sl_stream **out)
 {
     struct parallel *p = sl_calloc(1, sizeof *p);
     if (!p) {
@@ -191,7 +195,8 @@ sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned t
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->filled, NULL);
     pthread_cond_init(&p->drained, NULL);
-    p->base = (sl_stream){sl_type_ref(source->schema), p->threads > 1 ? queue_next : single_next, parallel_close};
+    p->base =
+        (sl_stream){sl_type_ref(source->schema), p->threads > 1 ? queue_next : single_next, parallel_close};
     *out = &p->base;
     return SL_OK;
 }

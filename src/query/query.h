@@ -9,40 +9,48 @@
 
 #include "slice/slice.h"
 
-/* ---- expressions -------------------------------------------------------------------------------------------- */
+/* ---- expressions
+ * -------------------------------------------------------------------------------------------- */
 
-/* SQL's boolean expressions over columns (nested with dots, back-quoted when odd), literals, = != <> < <= > >=, in, between,
- * like, is [not] null, and, or, not, parentheses; date '...' and timestamp '...'. Three-valued logic. */
+/* SQL's boolean expressions over columns (nested with dots, back-quoted when odd), literals, = != <> < <= >
+ * >=, in, between, like, is [not] null, and, or, not, parentheses; date '...' and timestamp '...'.
+ * Three-valued logic. */
 typedef struct sl_expr sl_expr;
-/* Errors name the position in the text. Literals are converted to the column's type here; one that cannot be is an error. */
+/* Errors name the position in the text. Literals are converted to the column's type here; one that cannot be
+ * is an error. */
 SL_MUST_USE sl_status sl_expr_parse(const char *text, const sl_type *schema, sl_expr **out);
 void sl_expr_free(sl_expr *expr);
-/* Sets the bits of rows for which the expression is true (not false, not unknown); `selection` has batch->rows bits,
- * cleared here. The batch holds the expression's columns, found by name. *selected counts them. */
-SL_MUST_USE sl_status sl_expr_select(const sl_expr *expr, const sl_batch *batch, uint8_t *selection, int64_t *selected);
+/* Sets the bits of rows for which the expression is true (not false, not unknown); `selection` has
+ * batch->rows bits, cleared here. The batch holds the expression's columns, found by name. *selected counts
+ * them. */
+SL_MUST_USE sl_status sl_expr_select(const sl_expr *expr, const sl_batch *batch, uint8_t *selection,
+                                     int64_t *selected);
 SL_MUST_USE sl_status sl_expr_columns(const sl_expr *expr, sl_strings *top_level_names); /* each once */
 
-/* Bounds of a top-level column over some set of rows; false: nothing is known. `out` is released by sl_parquet_bounds_free. */
+/* Bounds of a top-level column over some set of rows; false: nothing is known. `out` is released by
+ * sl_parquet_bounds_free. */
 typedef bool (*sl_expr_bounds)(void *context, const char *column, struct sl_parquet_bounds *out);
 /* False only when no row within the bounds can make the expression true. */
 bool sl_expr_may_match(const sl_expr *expr, sl_expr_bounds bounds, void *context);
 
-/* ---- scans -------------------------------------------------------------------------------------------------- */
+/* ---- scans
+ * -------------------------------------------------------------------------------------------------- */
 
 struct sl_scan_options {
     const char *const *columns; /* NULL: all, meta columns first */
     size_t column_count;
-    const char *where;          /* NULL: all rows */
-    const char *as_of;          /* instant, any form of sl_instant_parse; NULL: now */
+    const char *where; /* NULL: all rows */
+    const char *as_of; /* instant, any form of sl_instant_parse; NULL: now */
     bool read_optimized;
-    int64_t limit;              /* -1: none. Rows then come in a fixed order, from one slice after the other. */
+    int64_t limit; /* -1: none. Rows then come in a fixed order, from one slice after the other. */
 };
-/* Rows of the table. `stats` may be NULL; it is final when the stream has ended. Cancel and progress as the table's runtime
- * says. The table must outlive the stream. */
-SL_MUST_USE sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats, sl_stream **out);
+/* Rows of the table. `stats` may be NULL; it is final when the stream has ended. Cancel and progress as the
+ * table's runtime says. The table must outlive the stream. */
+SL_MUST_USE sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options,
+                                   sl_read_stats *stats, sl_stream **out);
 
-/* Several streams of one schema as one, read by `threads` threads in no fixed order. Each is opened by the thread that reads
- * it. open(context, i) for i in [0, count). */
+/* Several streams of one schema as one, read by `threads` threads in no fixed order. Each is opened by the
+ * thread that reads it. open(context, i) for i in [0, count). */
 struct sl_parallel_source {
     const sl_type *schema;
     size_t count;
@@ -51,6 +59,7 @@ struct sl_parallel_source {
     void (*free_context)(void *context);
 };
 /* Takes over the context, also on failure. */
-SL_MUST_USE sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned threads, const sl_runtime *runtime, sl_stream **out);
+SL_MUST_USE sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned threads,
+                                         const sl_runtime *runtime, sl_stream **out);
 
 #endif

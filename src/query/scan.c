@@ -1,9 +1,9 @@
 /*
- * A scan: which slices may hold matching rows (partition values, then row-group statistics where no merge can overrule
- * them), their merged rows in parallel, the filter again on every row, the projection, the limit.
+ * A scan: which slices may hold matching rows (partition values, then row-group statistics where no merge can
+ * overrule them), their merged rows in parallel, the filter again on every row, the projection, the limit.
  *
- * What may be pruned before a merge is spec/lsm-layout.md 13: anything in a slice without logs; with logs only by the
- * record key, whose value all versions of a row share.
+ * What may be pruned before a merge is spec/lsm-layout.md 13: anything in a slice without logs; with logs
+ * only by the record key, whose value all versions of a row share.
  */
 #include "query/query.h"
 #include <string.h>
@@ -19,7 +19,7 @@ struct scan {
     const sl_type *schema;       /* wanted columns */
     sl_expr *where;
     struct sl_row_group_filter filter, key_filter;
-    sl_pool *pool;               /* for columns inside one slice, when slices are not read in parallel */
+    sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
 };
 
 static void scan_free(void *context)
@@ -36,7 +36,8 @@ static void scan_free(void *context)
     sl_free(s);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------ */
+/* ---- columns
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status pick(const sl_type *from, const sl_strings *names, const sl_type **out)
 {
@@ -90,7 +91,8 @@ done:
     return status;
 }
 
-/* ---- pruning ------------------------------------------------------------------------------------------------ */
+/* ---- pruning
+ * ------------------------------------------------------------------------------------------------ */
 
 struct group_bounds {
     const struct scan *scan;
@@ -101,18 +103,22 @@ struct group_bounds {
 
 static bool is_key_column(const struct scan *s, const char *column)
 {
-    return strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0 || sl_strings_contain(&s->table->keygen.record_fields, column);
+    return strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0 ||
+           sl_strings_contain(&s->table->keygen.record_fields, column);
 }
 
-/* Bounds from a file count only when the file stores the column in the type that the expression was bound to. */
+/* Bounds from a file count only when the file stores the column in the type that the expression was bound to.
+ */
 static bool row_group_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
 {
     struct group_bounds *g = context;
     if (g->keys_only && !is_key_column(g->scan, column))
         return false;
     const sl_type *file_schema = sl_parquet_schema(g->file);
-    int at = sl_type_field_index(file_schema, column), wanted = sl_type_field_index(g->scan->table_schema, column);
-    if (at < 0 || wanted < 0 || !sl_type_equal(file_schema->fields[at].type, g->scan->table_schema->fields[wanted].type))
+    int at = sl_type_field_index(file_schema, column),
+        wanted = sl_type_field_index(g->scan->table_schema, column);
+    if (at < 0 || wanted < 0 ||
+        !sl_type_equal(file_schema->fields[at].type, g->scan->table_schema->fields[wanted].type))
         return false;
     return !sl_status_ignore(sl_parquet_column_bounds(g->file, g->row_group, at, out));
 }
@@ -134,7 +140,8 @@ struct partition_bounds {
     sl_strings values;
 };
 
-/* A partition's folder tells the one value of each string partition field; other types are left to the rows. */
+/* A partition's folder tells the one value of each string partition field; other types are left to the rows.
+ */
 static bool partition_value_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
 {
     struct partition_bounds *p = context;
@@ -144,7 +151,8 @@ static bool partition_value_bounds(void *context, const char *column, struct sl_
         int at = sl_type_field_index(p->scan->table_schema, column);
         if (strcmp(k->partition_fields.items[i], column) != 0)
             continue;
-        if (at < 0 || p->scan->table_schema->fields[at].type->id != SL_STRING || strcmp(value, "__HIVE_DEFAULT_PARTITION__") == 0)
+        if (at < 0 || p->scan->table_schema->fields[at].type->id != SL_STRING ||
+            strcmp(value, "__HIVE_DEFAULT_PARTITION__") == 0)
             return false;
         *out = (struct sl_parquet_bounds){.has_bounds = true};
         if (sl_status_ignore(sl_array_constant_string(value, strlen(value), 1, &out->min)))
@@ -159,14 +167,16 @@ static bool partition_may_match(const struct scan *s, const char *path)
 {
     struct partition_bounds p = {.scan = s};
     /* Values that a path does not tell apart (slashes inside, other generators) prune nothing. */
-    if (!s->where || s->table->keygen.slash_dates || sl_status_ignore(sl_partition_values(&s->table->keygen, path, &p.values)))
+    if (!s->where || s->table->keygen.slash_dates ||
+        sl_status_ignore(sl_partition_values(&s->table->keygen, path, &p.values)))
         return true;
     bool may = sl_expr_may_match(s->where, partition_value_bounds, &p);
     sl_strings_free(&p.values);
     return may;
 }
 
-/* ---- slices ------------------------------------------------------------------------------------------------- */
+/* ---- slices
+ * ------------------------------------------------------------------------------------------------- */
 
 static sl_status collect_slices(struct scan *s, bool read_optimized)
 {
@@ -183,14 +193,16 @@ static sl_status collect_slices(struct scan *s, bool read_optimized)
         }
         for (size_t g = 0; g < partition->group_count; g++) {
             bool found;
-            SL_TRY(sl_group_read_slice(&partition->groups[g], read_optimized, &s->slices[s->slice_count], &found));
+            SL_TRY(sl_group_read_slice(&partition->groups[g], read_optimized, &s->slices[s->slice_count],
+                                       &found));
             s->slice_count += found;
         }
     }
     return SL_OK;
 }
 
-/* ---- filter and limit --------------------------------------------------------------------------------------- */
+/* ---- filter and limit
+ * --------------------------------------------------------------------------------------- */
 
 struct filter_stream {
     sl_stream base;
@@ -252,7 +264,8 @@ static sl_status filter_stream(const struct scan *scan, sl_stream *rows, sl_stre
         sl_stream_close(rows);
         return sl_nomem();
     }
-    *f = (struct filter_stream){.base = {rows->schema, filter_next, filter_close}, .rows = rows, .scan = scan};
+    *f =
+        (struct filter_stream){.base = {rows->schema, filter_next, filter_close}, .rows = rows, .scan = scan};
     *out = &f->base;
     return SL_OK;
 }
@@ -300,18 +313,20 @@ static void result_close(sl_stream *self)
     sl_free(r);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------ */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status open_slice(void *context, size_t index, sl_stream **out)
 {
     const struct scan *s = context;
-    struct sl_slice_options o = {.schema = s->read_schema,
-                                 .table_schema = s->table_schema,
-                                 .strict_order = strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0,
-                                 .filter = s->where ? &s->filter : NULL,
-                                 .key_filter = s->where ? &s->key_filter : NULL,
-                                 .stats = s->stats,
-                                 .pool = s->pool};
+    struct sl_slice_options o = {
+        .schema = s->read_schema,
+        .table_schema = s->table_schema,
+        .strict_order = strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0,
+        .filter = s->where ? &s->filter : NULL,
+        .key_filter = s->where ? &s->key_filter : NULL,
+        .stats = s->stats,
+        .pool = s->pool};
     sl_stream *rows;
     SL_TRY(sl_slice_open(s->table, &s->slices[index], &o, &rows));
     if (s->where)
@@ -349,12 +364,14 @@ static sl_status wrap_result(const struct scan *s, sl_stream *rows, int64_t limi
         sl_stream_close(rows);
         return sl_nomem();
     }
-    *r = (struct result_stream){{rows->schema, result_next, result_close}, rows, &s->table->runtime, s->stats, limit, 0};
+    *r = (struct result_stream){
+        {rows->schema, result_next, result_close}, rows, &s->table->runtime, s->stats, limit, 0};
     *out = &r->base;
     return SL_OK;
 }
 
-sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats, sl_stream **out)
+sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats,
+                       sl_stream **out)
 {
     struct scan *s;
     SL_NEW(s);

@@ -1,7 +1,7 @@
 /*
- * Executing a compaction. A task is one operation of the plan with the instant and the schema beside it, so that any process
- * that sees the table can run it; its result is the write stat of the new base file. A task that runs twice writes two
- * files with different tokens, and the one whose stat is committed counts.
+ * Executing a compaction. A task is one operation of the plan with the instant and the schema beside it, so
+ * that any process that sees the table can run it; its result is the write stat of the new base file. A task
+ * that runs twice writes two files with different tokens, and the one whose stat is committed counts.
  */
 #include "service/service.h"
 #include <stdio.h>
@@ -14,7 +14,8 @@ struct sl_compaction {
     double start;
 };
 
-/* ---- begin -------------------------------------------------------------------------------------------------- */
+/* ---- begin
+ * -------------------------------------------------------------------------------------------------- */
 
 static sl_status make_tasks(sl_compaction *c, const char *instant)
 {
@@ -26,11 +27,15 @@ static sl_status make_tasks(sl_compaction *c, const char *instant)
     if (!(c->tasks = json_array()))
         return sl_nomem();
     SL_GO(sl_instant_json(c->table, planned, SL_REQUESTED, &plan));
-    json_array_foreach(json_object_get(plan, "operations"), i, operation)
-        if (json_array_append_new(c->tasks, json_pack("{s:s, s:I, s:O}", "instant", instant, "number", (json_int_t)i, "operation", operation))) {
-            status = sl_nomem();
-            goto done;
-        }
+    json_array_foreach(
+        json_object_get(plan, "operations"), i,
+        operation) if (json_array_append_new(c->tasks,
+                                             json_pack("{s:s, s:I, s:O}", "instant", instant, "number",
+                                                       (json_int_t)i, "operation", operation)))
+    {
+        status = sl_nomem();
+        goto done;
+    }
 done:
     json_decref(plan);
     return status;
@@ -43,7 +48,10 @@ sl_status sl_compaction_begin(sl_table *table, const char *instant, sl_compactio
     c->table = table;
     c->start = sl_monotonic();
     sl_status status = SL_OK;
-    SL_GO(sl_txn_begin(table, &(struct sl_txn_options){.action = SL_ACTION_COMPACTION, .operation = "COMPACT", .instant = instant}, &c->txn));
+    SL_GO(sl_txn_begin(
+        table,
+        &(struct sl_txn_options){.action = SL_ACTION_COMPACTION, .operation = "COMPACT", .instant = instant},
+        &c->txn));
     SL_GO(make_tasks(c, instant));
     *out = c;
 done:
@@ -53,7 +61,10 @@ done:
 }
 
 size_t sl_compaction_tasks(const sl_compaction *c) { return json_array_size(c->tasks); }
-const json_t *sl_compaction_task(const sl_compaction *c, size_t index) { return json_array_get(c->tasks, index); }
+const json_t *sl_compaction_task(const sl_compaction *c, size_t index)
+{
+    return json_array_get(c->tasks, index);
+}
 
 void sl_compaction_free(sl_compaction *c)
 {
@@ -64,7 +75,8 @@ void sl_compaction_free(sl_compaction *c)
     sl_free(c);
 }
 
-/* ---- one task ----------------------------------------------------------------------------------------------- */
+/* ---- one task
+ * ----------------------------------------------------------------------------------------------- */
 
 struct fold {
     sl_table *table;
@@ -81,13 +93,16 @@ struct fold {
 static sl_status fold_parse(struct fold *f, const json_t *task)
 {
     json_int_t number;
-    json_t *operation, *logs, *name;
+    json_t *operation, *base, *logs, *name;
     size_t i;
-    if (json_unpack((json_t *)(uintptr_t)task, "{s:s, s:I, s:o}", "instant", &f->instant, "number", &number, "operation", &operation) ||
-        json_unpack(operation, "{s:s, s:s, s:s, s:s?, s:o}", "fileId", &f->file_id, "partitionPath", &f->partition, "baseInstantTime", &f->base_instant,
-                    "dataFilePath", &f->base_name, "deltaFilePaths", &logs))
+    if (json_unpack((json_t *)(uintptr_t)task, "{s:s, s:I, s:o}", "instant", &f->instant, "number", &number,
+                    "operation", &operation) ||
+        json_unpack(operation, "{s:s, s:s, s:s, s:o, s:o}", "fileId", &f->file_id, "partitionPath",
+                    &f->partition, "baseInstantTime", &f->base_instant, "dataFilePath", &base,
+                    "deltaFilePaths", &logs))
         return sl_input("this is no task of a compaction");
     f->number = (uint32_t)number;
+    f->base_name = json_string_value(base); /* null: the slice has logs only */
     json_array_foreach(logs, i, name)
     {
         if (!json_is_string(name))
@@ -147,12 +162,13 @@ static sl_status fold_schema(struct fold *f)
 static sl_status fold_write(struct fold *f)
 {
     struct sl_merge_counts counts = {0};
-    struct sl_slice_options read = {.schema = f->schema.full,
-                                    .table_schema = f->schema.full,
-                                    .keys_needed = true,
-                                    .strict_order = strcmp(sl_table_setting(f->table, "sluice.lsm.order", "repair"), "strict") == 0,
-                                    .counts = &counts,
-                                    .pool = f->table->runtime.pool};
+    struct sl_slice_options read = {
+        .schema = f->schema.full,
+        .table_schema = f->schema.full,
+        .keys_needed = true,
+        .strict_order = strcmp(sl_table_setting(f->table, "sluice.lsm.order", "repair"), "strict") == 0,
+        .counts = &counts,
+        .pool = f->table->runtime.pool};
     struct sl_file_spec spec = {.kind = SL_FILE_BASE,
                                 .partition = f->partition,
                                 .file_id = f->file_id,
@@ -255,7 +271,8 @@ done:
     return status;
 }
 
-/* ---- commit ------------------------------------------------------------------------------------------------- */
+/* ---- commit
+ * ------------------------------------------------------------------------------------------------- */
 
 static void count_stat(struct sl_write_result *r, const sl_write_stat *stat)
 {
@@ -295,7 +312,8 @@ done:
 }
 
 /* The first result of each task counts; all tasks must have one. */
-sl_status sl_compaction_commit(sl_compaction *c, json_t *const *results, size_t count, struct sl_write_result *result)
+sl_status sl_compaction_commit(sl_compaction *c, json_t *const *results, size_t count,
+                               struct sl_write_result *result)
 {
     size_t tasks = sl_compaction_tasks(c), seen = 0;
     bool *have = sl_calloc(tasks + 1, sizeof *have);

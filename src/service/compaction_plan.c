@@ -35,10 +35,13 @@ static json_t *operation_json(const struct candidate *c)
     json_t *logs = json_array();
     for (size_t i = 0; i < c->slice->log_count; i++)
         json_array_append_new(logs, json_string(c->slice->logs[i]->name));
-    return json_pack("{s:s, s:o, s:s?, s:s, s:s, s:{s:f, s:f, s:f, s:f, s:f}, s:n}", "baseInstantTime", c->slice->base_instant, "deltaFilePaths", logs,
-                     "dataFilePath", c->slice->base ? c->slice->base->name : NULL, "fileId", c->group->file_id, "partitionPath", c->group->partition,
-                     "metrics", "TOTAL_LOG_FILES", (double)c->slice->log_count, "TOTAL_LOG_FILES_SIZE", (double)c->log_bytes, "TOTAL_IO_READ_MB", read,
-                     "TOTAL_IO_WRITE_MB", write, "TOTAL_IO_MB", total, "bootstrapFilePath");
+    return json_pack("{s:s, s:o, s:s?, s:s, s:s, s:{s:f, s:f, s:f, s:f, s:f}, s:n}", "baseInstantTime",
+                     c->slice->base_instant, "deltaFilePaths", logs, "dataFilePath",
+                     c->slice->base ? c->slice->base->name : NULL, "fileId", c->group->file_id,
+                     "partitionPath", c->group->partition, "metrics", "TOTAL_LOG_FILES",
+                     (double)c->slice->log_count, "TOTAL_LOG_FILES_SIZE", (double)c->log_bytes,
+                     "TOTAL_IO_READ_MB", read, "TOTAL_IO_WRITE_MB", write, "TOTAL_IO_MB", total,
+                     "bootstrapFilePath");
 }
 
 static sl_status collect(const sl_view *view, struct candidate **out, size_t *count)
@@ -92,8 +95,8 @@ sl_status sl_compaction_plan(const sl_table *table, json_t **plan, size_t *opera
         }
     }
     *operations = json_array_size(list);
-    *plan = json_pack("{s:O, s:{}, s:i, s:n, s:b, s:[]}", "operations", list, "extraMetadata", "version", 2, "strategy", "preserveHoodieMetadata", 0,
-                      "missingSchedulePartitions");
+    *plan = json_pack("{s:O, s:{}, s:i, s:n, s:b, s:[]}", "operations", list, "extraMetadata", "version", 2,
+                      "strategy", "preserveHoodieMetadata", 0, "missingSchedulePartitions");
     if (!*plan)
         status = sl_nomem();
 done:

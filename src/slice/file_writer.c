@@ -1,12 +1,13 @@
 /*
- * The one way to write a data file: marker, Parquet with Hudi's footer entries (spec/write-path.md 4.1, spec/lsm-layout.md
- * 5), durable close, write stat.
+ * The one way to write a data file: marker, Parquet with Hudi's footer entries (spec/write-path.md 4.1,
+ * spec/lsm-layout.md 5), durable close, write stat.
  */
 #include "slice/slice.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- schemas ------------------------------------------------------------------------------------------------ */
+/* ---- schemas
+ * ------------------------------------------------------------------------------------------------ */
 
 sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out)
 {
@@ -37,10 +38,12 @@ void sl_write_schema_free(sl_write_schema *schema)
     memset(schema, 0, sizeof *schema);
 }
 
-/* ---- the writer --------------------------------------------------------------------------------------------- */
+/* ---- the writer
+ * --------------------------------------------------------------------------------------------- */
 
 struct key_bounds {
-    sl_buf min, max; /* in the order of Java's String.compareTo: what the footer entries use (spec/write-path.md 4.1) */
+    sl_buf min, max; /* in the order of Java's String.compareTo: what the footer entries use
+                        (spec/write-path.md 4.1) */
     bool any;
 };
 
@@ -60,7 +63,8 @@ struct sl_file_writer {
     double start;
 };
 
-/* Above this byte UTF-8 order and UTF-16 order may differ: the first one that begins a sequence from U+E000 on. */
+/* Above this byte UTF-8 order and UTF-16 order may differ: the first one that begins a sequence from U+E000
+ * on. */
 #define UTF16_DIFFERS_FROM 0xEE
 
 static bool orders_may_differ(const sl_array *keys)
@@ -103,7 +107,8 @@ static sl_status write_options(const sl_table *table, struct sl_parquet_write_op
 {
     uint64_t page_bytes, group_bytes;
     int64_t level;
-    SL_TRY(sl_parquet_codec_named(sl_table_setting(table, "hoodie.parquet.compression.codec", "zstd"), &o->codec));
+    SL_TRY(sl_parquet_codec_named(sl_table_setting(table, "hoodie.parquet.compression.codec", "zstd"),
+                                  &o->codec));
     SL_TRY(sl_table_setting_int(table, "sluice.parquet.compression.level", 0, &level));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.page.size", 1 << 20, &page_bytes));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.block.size", 120 << 20, &group_bytes));
@@ -145,7 +150,8 @@ static sl_status open_file(sl_file_writer *w)
 static sl_status write_key_values(sl_file_writer *w)
 {
     bool deletes = w->parts.kind == SL_FILE_DELETES;
-    SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema", deletes ? w->schema->deletes_text : w->schema->full_text));
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema",
+                                       deletes ? w->schema->deletes_text : w->schema->full_text));
     SL_TRY(sl_parquet_writer_key_value(w->parquet, "writer.model.name", "avro"));
     SL_TRY(sl_parquet_writer_key_value(w->parquet, SL_SORTED_BY, sl_meta_names[SL_META_RECORD_KEY]));
     if (w->parts.kind != SL_FILE_BASE)
@@ -153,7 +159,8 @@ static sl_status write_key_values(sl_file_writer *w)
     return SL_OK;
 }
 
-sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema, const struct sl_file_spec *spec, sl_file_writer **out)
+sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
+                              const struct sl_file_spec *spec, sl_file_writer **out)
 {
     sl_file_writer *w;
     struct sl_parquet_write_options options = {0};
@@ -164,7 +171,8 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
     w->start = sl_monotonic();
     const sl_type *rows = spec->kind == SL_FILE_DELETES ? schema->deletes : schema->full;
     w->key_index = sl_type_field_index(rows, sl_meta_names[SL_META_RECORD_KEY]);
-    w->file_name_index = spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
+    w->file_name_index =
+        spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
     SL_GO(write_options(table, &options));

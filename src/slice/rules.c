@@ -25,8 +25,10 @@ sl_status sl_table_rules(const sl_table *table, const sl_type *schema, struct sl
     int deleted = sl_type_field_index(schema, "_hoodie_is_deleted");
     if (deleted >= 0 && schema->fields[deleted].type->id == SL_BOOL)
         o.delete_column = "_hoodie_is_deleted";
-    o.marker_column = merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.field", "hoodie.payload.delete.field");
-    o.marker_value = merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.marker", "hoodie.payload.delete.marker");
+    o.marker_column =
+        merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.field", "hoodie.payload.delete.field");
+    o.marker_value =
+        merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.marker", "hoodie.payload.delete.marker");
     if (!o.marker_column || !o.marker_value || sl_type_field_index(schema, o.marker_column) < 0)
         o.marker_column = o.marker_value = NULL;
     o.classic = table->layout == SL_LAYOUT_DEFAULT;

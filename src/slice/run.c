@@ -1,8 +1,8 @@
 /*
- * A data file as a run. Columns are matched by name and conformed to what the reader wants, so that files written under an
- * older schema fit. The key order of our own files is marked in their footer and checked again by the merge; files of
- * other writers are checked here first and sorted when they are not in order (spec/lsm-layout.md 6: a run in another order
- * merges to wrong rows without any error).
+ * A data file as a run. Columns are matched by name and conformed to what the reader wants, so that files
+ * written under an older schema fit. The key order of our own files is marked in their footer and checked
+ * again by the merge; files of other writers are checked here first and sorted when they are not in order
+ * (spec/lsm-layout.md 6: a run in another order merges to wrong rows without any error).
  */
 #include "slice/slice.h"
 #include <stdio.h>
@@ -36,7 +36,8 @@ static void run_close(sl_stream *self)
     sl_free(s);
 }
 
-/* ---- key order ---------------------------------------------------------------------------------------------- */
+/* ---- key order
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool marked_sorted(const sl_parquet *p)
 {
@@ -53,7 +54,8 @@ static sl_status batch_in_order(const sl_batch *batch, sl_buf *last, bool *have_
         if (!sl_is_valid(keys, i))
             return sl_corrupt("row without record key");
         const uint8_t *key = sl_bytes_at(keys, i, &len);
-        const uint8_t *previous = i ? sl_bytes_at(keys, i - 1, &previous_len) : (previous_len = last->len, last->data);
+        const uint8_t *previous =
+            i ? sl_bytes_at(keys, i - 1, &previous_len) : (previous_len = last->len, last->data);
         if ((i || *have_last) && bytes_compare(previous, previous_len, key, len) > 0)
             *in_order = false;
     }
@@ -73,7 +75,8 @@ static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_o
     sl_buf last = {0};
     bool have_last = false;
     *in_order = true;
-    sl_status status = sl_parquet_scan(p, &(struct sl_parquet_scan_options){.columns = &key_column, .column_count = 1}, &keys);
+    sl_status status = sl_parquet_scan(
+        p, &(struct sl_parquet_scan_options){.columns = &key_column, .column_count = 1}, &keys);
     while (!status && *in_order) {
         sl_batch *batch;
         status = sl_stream_next(keys, &batch);
@@ -87,13 +90,16 @@ static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_o
     return status;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------ */
+/* ---- columns
+ * ------------------------------------------------------------------------------------------------ */
 
-/* Early delete logs named their key column `record_key` (spec/lsm-layout.md 4.2); their ordering value was ignored. */
+/* Early delete logs named their key column `record_key` (spec/lsm-layout.md 4.2); their ordering value was
+ * ignored. */
 static bool is_early_delete_log(const sl_parquet *p)
 {
     const sl_type *schema = sl_parquet_schema(p);
-    return sl_type_field_index(schema, sl_meta_names[SL_META_RECORD_KEY]) < 0 && sl_type_field_index(schema, "record_key") >= 0;
+    return sl_type_field_index(schema, sl_meta_names[SL_META_RECORD_KEY]) < 0 &&
+           sl_type_field_index(schema, "record_key") >= 0;
 }
 
 struct rename_stream {
@@ -142,7 +148,8 @@ static sl_status rename_to_key(sl_stream *in, sl_stream **out)
 }
 
 /* Rows of the row groups that the filters keep; SL_OK with *count 0 when that is none of them. */
-static sl_status kept_ranges(const sl_parquet *p, const struct sl_run_options *o, struct sl_row_range **out, size_t *count)
+static sl_status kept_ranges(const sl_parquet *p, const struct sl_run_options *o, struct sl_row_range **out,
+                             size_t *count)
 {
     size_t groups = sl_parquet_row_groups(p), n = 0;
     struct sl_row_range *ranges;
@@ -150,7 +157,8 @@ static sl_status kept_ranges(const sl_parquet *p, const struct sl_run_options *o
     int64_t first = 0;
     for (size_t g = 0; g < groups; g++) {
         int64_t rows = sl_parquet_row_group_rows(p, g);
-        bool keep = (!o->filter || o->filter->keep(o->filter->context, p, g)) && (!o->key_filter || o->key_filter->keep(o->key_filter->context, p, g));
+        bool keep = (!o->filter || o->filter->keep(o->filter->context, p, g)) &&
+                    (!o->key_filter || o->key_filter->keep(o->key_filter->context, p, g));
         if (keep && n && ranges[n - 1].first + ranges[n - 1].count == first)
             ranges[n - 1].count += rows;
         else if (keep)
@@ -182,7 +190,8 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
     for (size_t i = 0; !early && i < o->schema->field_count; i++)
         if (sl_type_field_index(file_schema, o->schema->fields[i].name) >= 0)
             names[count++] = o->schema->fields[i].name;
-    if (count == 0 && file_schema->field_count) /* none of them is in this file: any column tells the number of rows */
+    if (count == 0 &&
+        file_schema->field_count) /* none of them is in this file: any column tells the number of rows */
         names[count++] = file_schema->fields[0].name;
     if (o->filter || o->key_filter)
         SL_GO(kept_ranges(p, o, &ranges, &range_count));
@@ -203,7 +212,8 @@ done:
     return status;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------ */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
 {
@@ -222,7 +232,8 @@ static sl_status order_rows(struct run_stream *run, const struct sl_run_options 
     return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
 }
 
-sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o, sl_stream **out)
+sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o,
+                      sl_stream **out)
 {
     struct run_stream *run;
     char *path = NULL;

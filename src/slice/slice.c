@@ -1,7 +1,8 @@
 /*
  * A file slice as one stream of merged rows.
  *
- *   1. logs that a completed log compaction replaced are left out, its own files take their place (spec/lsm-layout.md 9)
+ *   1. logs that a completed log compaction replaced are left out, its own files take their place
+ * (spec/lsm-layout.md 9)
  *   2. base and logs become runs, oldest first
  *   3. the merge folds them; without logs the base is handed through
  */
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which logs count, and in what order --------------------------------------------------------------------- */
+/* ---- which logs count, and in what order
+ * --------------------------------------------------------------------- */
 
 /* A log with what its headers say. Inline logs are read whole: their blocks become runs of their own. */
 struct source {
@@ -24,7 +26,7 @@ struct assembly {
     const sl_table *table;
     const sl_read_slice *slice;
     const struct sl_slice_options *options;
-    const sl_type *schema;        /* what the runs carry: wanted columns and those that merging needs */
+    const sl_type *schema; /* what the runs carry: wanted columns and those that merging needs */
     const sl_type *delete_schema;
     struct source *sources;
     size_t count;
@@ -84,16 +86,18 @@ static sl_status read_source(const struct assembly *a, struct source *source)
 {
     char *relative;
     SL_TRY(relative_path(a->slice, source->file, &relative));
-    sl_status status = strcmp(source->file->parts.format, "parquet") == 0 ? read_native_headers(a->table, relative, source)
-                       : source->file->parts.kind == SL_FILE_INLINE_LOG   ? read_inline(a, relative, source)
-                                                                          : sl_unsupported("log format %s", source->file->parts.format);
+    sl_status status = strcmp(source->file->parts.format, "parquet") == 0
+                           ? read_native_headers(a->table, relative, source)
+                       : source->file->parts.kind == SL_FILE_INLINE_LOG
+                           ? read_inline(a, relative, source)
+                           : sl_unsupported("log format %s", source->file->parts.format);
     status = sl_context(status, "log %s", relative);
     sl_free(relative);
     return status;
 }
 
-/* Every log whose instant a log compaction names is dropped, also the output of an inner log compaction: its own list
- * still counts, so nesting ends at the outermost. */
+/* Every log whose instant a log compaction names is dropped, also the output of an inner log compaction: its
+ * own list still counts, so nesting ends at the outermost. */
 static void drop_replaced(struct assembly *a)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -106,17 +110,20 @@ static void drop_replaced(struct assembly *a)
             }
 }
 
-/* The newest replaced instant that is in the slice; a replaced log compaction stands for the place it took itself. */
+/* The newest replaced instant that is in the slice; a replaced log compaction stands for the place it took
+ * itself. */
 static void take_places(struct assembly *a)
 {
     for (size_t i = 0; i < a->count; i++)
         a->sources[i].place = a->sources[i].file->parts.instant;
-    for (size_t round = 0; round < a->count; round++) { /* inner places first: each round settles one more level of nesting */
+    for (size_t round = 0; round < a->count;
+         round++) { /* inner places first: each round settles one more level of nesting */
         bool changed = false;
         for (size_t i = 0; i < a->count; i++) {
             const char *newest = NULL;
             for (size_t k = 0; k < a->count; k++)
-                if (a->sources[k].dropped && k != i && sl_strings_contain(&a->sources[i].compacted, a->sources[k].file->parts.instant) &&
+                if (a->sources[k].dropped && k != i &&
+                    sl_strings_contain(&a->sources[i].compacted, a->sources[k].file->parts.instant) &&
                     (!newest || strcmp(a->sources[k].place, newest) > 0))
                     newest = a->sources[k].place;
             if (newest && strcmp(newest, a->sources[i].place) != 0) {
@@ -129,8 +136,8 @@ static void take_places(struct assembly *a)
     }
 }
 
-/* Insertion sort by place: stable, so files of one log compaction keep their own order, and logs of the slice before a
- * pending compaction stay before those after it. Only log compactions ever move. */
+/* Insertion sort by place: stable, so files of one log compaction keep their own order, and logs of the slice
+ * before a pending compaction stay before those after it. Only log compactions ever move. */
 static void order_by_place(struct assembly *a)
 {
     for (size_t i = 1; i < a->count; i++) {
@@ -171,7 +178,8 @@ static void assembly_free(struct assembly *a)
     sl_type_unref(a->delete_schema);
 }
 
-/* ---- columns that merging needs ------------------------------------------------------------------------------ */
+/* ---- columns that merging needs
+ * ------------------------------------------------------------------------------ */
 
 static sl_status add_field(sl_field *fields, size_t *count, const sl_type *table_schema, const char *name)
 {
@@ -188,7 +196,8 @@ static sl_status add_field(sl_field *fields, size_t *count, const sl_type *table
 }
 
 /* The wanted columns followed by key, ordering and delete columns that are not among them. */
-static sl_status merging_schema(const sl_table *table, const sl_type *wanted, const sl_type *full, const sl_type **out)
+static sl_status merging_schema(const sl_table *table, const sl_type *wanted, const sl_type *full,
+                                const sl_type **out)
 {
     sl_field *fields = sl_calloc(wanted->field_count + full->field_count + 1, sizeof *fields);
     size_t count = wanted->field_count;
@@ -210,7 +219,8 @@ done:
     return status;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------- */
+/* ---- runs
+ * --------------------------------------------------------------------------------------------------- */
 
 struct run_list {
     struct sl_run *runs;
@@ -284,9 +294,11 @@ static sl_status open_runs(struct assembly *a, struct run_list *list)
     return SL_OK;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------ */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------------ */
 
-static sl_status open_base_only(const sl_table *table, const sl_read_slice *slice, const struct sl_slice_options *o, sl_stream **out)
+static sl_status open_base_only(const sl_table *table, const sl_read_slice *slice,
+                                const struct sl_slice_options *o, sl_stream **out)
 {
     char *relative;
     struct sl_run_options run = {.schema = o->schema,
@@ -325,7 +337,8 @@ done:
     return status;
 }
 
-sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice, const struct sl_slice_options *options, sl_stream **out)
+sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
+                        const struct sl_slice_options *options, sl_stream **out)
 {
     if (slice->log_count == 0 && slice->base)
         return open_base_only(table, slice, options, out);

@@ -1,6 +1,6 @@
 /*
- * slice: where the table's files meet the merge pipeline. The one way to read a file slice as merged rows, and the one way
- * to write a data file.
+ * slice: where the table's files meet the merge pipeline. The one way to read a file slice as merged rows,
+ * and the one way to write a data file.
  *
  *   sl_run_open        a data file as a run: projected, conformed to the wanted schema, in key order
  *   sl_slice_open      a file slice as one stream of merged rows: reads, compactions
@@ -23,33 +23,37 @@ typedef struct sl_read_stats {
     atomic_uint_fast64_t runs_repaired; /* sorted again */
 } sl_read_stats;
 
-/* Whether a row group may be left out: bounds of its columns are asked for through the file. NULL: read all. */
+/* Whether a row group may be left out: bounds of its columns are asked for through the file. NULL: read all.
+ */
 struct sl_row_group_filter {
     bool (*keep)(void *context, const sl_parquet *file, size_t row_group);
     void *context;
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 struct sl_slice_options {
-    const sl_type *schema;                    /* columns of the result, meta columns included where wanted */
-    const sl_type *table_schema;              /* all columns of the table, meta columns included */
-    bool keys_needed;                         /* the result must be in key order even if there is nothing to merge */
-    bool strict_order;                        /* a run out of order fails instead of being sorted again */
-    const struct sl_row_group_filter *filter; /* applied only where no merge can be changed by it: slices without logs */
+    const sl_type *schema;       /* columns of the result, meta columns included where wanted */
+    const sl_type *table_schema; /* all columns of the table, meta columns included */
+    bool keys_needed;            /* the result must be in key order even if there is nothing to merge */
+    bool strict_order;           /* a run out of order fails instead of being sorted again */
+    const struct sl_row_group_filter
+        *filter; /* applied only where no merge can be changed by it: slices without logs */
     const struct sl_row_group_filter *key_filter; /* on the record key alone: applied everywhere */
-    sl_read_stats *stats;                     /* NULL: not counted */
-    struct sl_merge_counts *counts;           /* of the merge; NULL */
-    sl_pool *pool;                            /* decodes columns in parallel; NULL: inline */
-    size_t batch_bytes;                       /* bound on a batch's memory; 0: the reader's default */
+    sl_read_stats *stats;                         /* NULL: not counted */
+    struct sl_merge_counts *counts;               /* of the merge; NULL */
+    sl_pool *pool;                                /* decodes columns in parallel; NULL: inline */
+    size_t batch_bytes;                           /* bound on a batch's memory; 0: the reader's default */
 };
-/* The slice's rows: base and logs merged after the table's rules, deletes gone. The columns that merging needs are read
- * beside the wanted ones and dropped again. */
-SL_MUST_USE sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice, const struct sl_slice_options *options, sl_stream **out);
+/* The slice's rows: base and logs merged after the table's rules, deletes gone. The columns that merging
+ * needs are read beside the wanted ones and dropped again. */
+SL_MUST_USE sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
+                                    const struct sl_slice_options *options, sl_stream **out);
 
 struct sl_run_options {
-    const sl_type *schema;     /* columns wanted, conformed */
-    bool sorted;               /* the run must be in key order: checked for files of other writers, sorted when it is not */
+    const sl_type *schema; /* columns wanted, conformed */
+    bool sorted; /* the run must be in key order: checked for files of other writers, sorted when it is not */
     bool strict_order;
     const struct sl_row_group_filter *filter;
     const struct sl_row_group_filter *key_filter;
@@ -58,29 +62,36 @@ struct sl_run_options {
     size_t batch_bytes;
 };
 /* A base file or native log of the table; `relative` is its path below the table. */
-SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *options, sl_stream **out);
+SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,
+                                  const struct sl_run_options *options, sl_stream **out);
 
 /* The merge rules of a table for a result schema; borrows from both. */
-SL_MUST_USE sl_status sl_table_rules(const sl_table *table, const sl_type *schema, struct sl_merge_options *out);
+SL_MUST_USE sl_status sl_table_rules(const sl_table *table, const sl_type *schema,
+                                     struct sl_merge_options *out);
 /* A stream of the batches in a list. Takes over the references (also on failure); schema is referenced. */
-SL_MUST_USE sl_status sl_stream_of_batches(const sl_type *schema, sl_batch **batches, size_t count, sl_stream **out);
+SL_MUST_USE sl_status sl_stream_of_batches(const sl_type *schema, sl_batch **batches, size_t count,
+                                           sl_stream **out);
 /* Conforms every batch of `in` (owned from now on, also on failure). */
 SL_MUST_USE sl_status sl_stream_conform(sl_stream *in, const sl_type *schema, sl_stream **out);
-/* The named columns, in schema's order, of a stream whose schema holds them all (types equal): a projection. */
+/* The named columns, in schema's order, of a stream whose schema holds them all (types equal): a projection.
+ */
 SL_MUST_USE sl_status sl_stream_project(sl_stream *in, const sl_type *schema, sl_stream **out);
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
 
-#define SL_SORTED_BY "sluice.sorted_by" /* footer entry of files whose rows we sorted: value is the column's name */
+#define SL_SORTED_BY                                                                                         \
+    "sluice.sorted_by" /* footer entry of files whose rows we sorted: value is the column's name */
 
 struct sl_file_spec {
-    enum sl_file_kind kind;     /* BASE, LOG, DELETES */
+    enum sl_file_kind kind; /* BASE, LOG, DELETES */
     const char *partition, *file_id;
-    uint32_t version;           /* logs: from 1 */
-    uint32_t task, attempt;     /* enter the write token <task>-0-<attempt>; tasks that may run twice differ in the attempt */
-    const char *prev_commit;    /* "null", the replaced base's instant, or NULL for a log: its own instant */
-    const char *prev_base_file; /* NULL: none */
-    const sl_strings *compacted;/* instants that a log compaction replaces; NULL */
+    uint32_t version;        /* logs: from 1 */
+    uint32_t task, attempt;  /* enter the write token <task>-0-<attempt>; tasks that may run twice differ in
+                                the attempt */
+    const char *prev_commit; /* "null", the replaced base's instant, or NULL for a log: its own instant */
+    const char *prev_base_file;  /* NULL: none */
+    const sl_strings *compacted; /* instants that a log compaction replaces; NULL */
 };
 /* Schemas that all files of one commit share, texts made once. */
 typedef struct sl_write_schema {
@@ -94,13 +105,15 @@ void sl_write_schema_free(sl_write_schema *schema); /* zero-initialised is fine 
 
 typedef struct sl_file_writer sl_file_writer;
 /* Announces the file by its marker, then opens it. */
-SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema, const struct sl_file_spec *spec, sl_file_writer **out);
-/* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set here. */
+SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
+                                          const struct sl_file_spec *spec, sl_file_writer **out);
+/* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set
+ * here. */
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);
 uint64_t sl_file_writer_bytes(const sl_file_writer *w);
 int64_t sl_file_writer_rows(const sl_file_writer *w);
-/* Makes the file durable and adds its stat to the transaction; members of `stat` about names, places and sizes are filled
- * in here, the counts are the caller's. Frees w, also on failure. `bytes` may be NULL. */
+/* Makes the file durable and adds its stat to the transaction; members of `stat` about names, places and
+ * sizes are filled in here, the counts are the caller's. Frees w, also on failure. `bytes` may be NULL. */
 SL_MUST_USE sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes);
 void sl_file_writer_abort(sl_file_writer *w); /* NULL is fine */
 

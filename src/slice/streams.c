@@ -1,7 +1,8 @@
 /* Small streams that others are built from. */
 #include "slice/slice.h"
 
-/* ---- a list of batches -------------------------------------------------------------------------------------- */
+/* ---- a list of batches
+ * -------------------------------------------------------------------------------------- */
 
 struct list_stream {
     sl_stream base;
@@ -48,7 +49,8 @@ sl_status sl_stream_of_batches(const sl_type *schema, sl_batch **batches, size_t
     return SL_OK;
 }
 
-/* ---- conform and project ------------------------------------------------------------------------------------ */
+/* ---- conform and project
+ * ------------------------------------------------------------------------------------ */
 
 struct conform_stream {
     sl_stream base;
@@ -106,7 +108,8 @@ static void conform_close(sl_stream *self)
     sl_free(s);
 }
 
-static sl_status wrap(sl_stream *in, const sl_type *schema, sl_status (*next)(sl_stream *, sl_batch **), sl_stream **out)
+static sl_status wrap(sl_stream *in, const sl_type *schema, sl_status (*next)(sl_stream *, sl_batch **),
+                      sl_stream **out)
 {
     struct conform_stream *s = sl_calloc(1, sizeof *s);
     if (!s) {

@@ -1,6 +1,6 @@
 /*
- * Advisory locks. flock(2) belongs to the open file, not to the process, so it excludes two handles of one process too,
- * and the kernel drops it with the process: no stale lock to argue about.
+ * Advisory locks. flock(2) belongs to the open file, not to the process, so it excludes two handles of one
+ * process too, and the kernel drops it with the process: no stale lock to argue about.
  */
 #include "storage/storage.h"
 #include <errno.h>
@@ -34,7 +34,8 @@ static sl_status open_lock_file(sl_storage *storage, const char *path, int *fd)
     return *fd < 0 ? sl_io("lock file %s: %s", path, strerror(errno)) : SL_OK;
 }
 
-sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms, sl_storage_lock_handle **out)
+sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms,
+                          sl_storage_lock_handle **out)
 {
     sl_storage_lock_handle *lock;
     SL_NEW(lock);
@@ -48,7 +49,8 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
         if (errno != EWOULDBLOCK && errno != EINTR)
             status = sl_io("lock file %s: %s", path, strerror(errno));
         else if (sl_monotonic() >= deadline)
-            status = sl_errorf(SL_E_BUSY, "another process holds the lock %s (waited %" PRId64 " ms)", path, wait_ms);
+            status = sl_errorf(SL_E_BUSY, "another process holds the lock %s (waited %" PRId64 " ms)", path,
+                               wait_ms);
         if (status) {
             close(lock->fd);
             sl_free(lock);

@@ -2,9 +2,10 @@
  * storage: files by path, on a local disk now, on object stores later.
  *
  * The table's safety rests on two promises made here:
- *   - sl_storage_create_if_absent makes a file appear whole and durable, or not at all, and only one caller wins: it is
- *     the only primitive that commits;
- *   - a file of sl_output is durable (file and folder fsynced) once sl_output_finish has returned, and not before.
+ *   - sl_storage_create_if_absent makes a file appear whole and durable, or not at all, and only one caller
+ * wins: it is the only primitive that commits;
+ *   - a file of sl_output is durable (file and folder fsynced) once sl_output_finish has returned, and not
+ * before.
  *
  * A path is what the user gave, `file://` removed. `/` separates. Errors name the path. Thread-safe.
  */
@@ -17,14 +18,15 @@ typedef struct sl_storage sl_storage;
 typedef struct sl_file sl_file;     /* an open file for reading at offsets; thread-safe */
 typedef struct sl_output sl_output; /* a file being written from front to back by one thread */
 
-/* The storage that serves `uri` (a path or file://...; other schemes: unsupported, by name) and the path inside it.
- * Both are the caller's: sl_storage_free, sl_free. */
+/* The storage that serves `uri` (a path or file://...; other schemes: unsupported, by name) and the path
+ * inside it. Both are the caller's: sl_storage_free, sl_free. */
 SL_MUST_USE sl_status sl_storage_for_uri(const char *uri, sl_storage **out, char **path);
 SL_MUST_USE sl_status sl_storage_local(sl_storage **out);
 void sl_storage_free(sl_storage *storage);
 
 /* reading */
-SL_MUST_USE sl_status sl_storage_open(sl_storage *storage, const char *path, sl_file **out); /* SL_E_NOT_FOUND */
+SL_MUST_USE sl_status sl_storage_open(sl_storage *storage, const char *path,
+                                      sl_file **out); /* SL_E_NOT_FOUND */
 uint64_t sl_file_size(const sl_file *file);
 const char *sl_file_path(const sl_file *file);
 /* Exactly len bytes, or an error: a shorter file is corrupt. */
@@ -43,17 +45,21 @@ SL_MUST_USE sl_status sl_storage_create(sl_storage *storage, const char *path, s
 SL_MUST_USE sl_status sl_output_write(sl_output *output, const void *data, size_t len);
 uint64_t sl_output_offset(const sl_output *output);
 const char *sl_output_path(const sl_output *output);
-/* Flushes, makes durable, closes and frees. On failure the output is freed too and the file removed where possible. */
+/* Flushes, makes durable, closes and frees. On failure the output is freed too and the file removed where
+ * possible. */
 SL_MUST_USE sl_status sl_output_finish(sl_output *output);
 void sl_output_abort(sl_output *output); /* removes the file; NULL is fine */
 /* An output that appends to `buf` (borrowed). */
 SL_MUST_USE sl_status sl_output_to_buf(sl_buf *buf, sl_output **out);
 /* Appear whole and durable or not at all; SL_E_EXISTS when somebody was first. */
-SL_MUST_USE sl_status sl_storage_create_if_absent(sl_storage *storage, const char *path, const void *data, size_t len);
+SL_MUST_USE sl_status sl_storage_create_if_absent(sl_storage *storage, const char *path, const void *data,
+                                                  size_t len);
 /* Replaces (or creates) whole and durable: a reader sees the old or the new content. */
 SL_MUST_USE sl_status sl_storage_replace(sl_storage *storage, const char *path, const void *data, size_t len);
-SL_MUST_USE sl_status sl_storage_make_dir(sl_storage *storage, const char *path); /* with parents; existing is fine */
-/* Missing is fine. On a local disk also removes the stale Hadoop side file `.NAME.crc` (spec/timeline.md 2). */
+SL_MUST_USE sl_status sl_storage_make_dir(sl_storage *storage,
+                                          const char *path); /* with parents; existing is fine */
+/* Missing is fine. On a local disk also removes the stale Hadoop side file `.NAME.crc` (spec/timeline.md 2).
+ */
 SL_MUST_USE sl_status sl_storage_delete(sl_storage *storage, const char *path);
 SL_MUST_USE sl_status sl_storage_delete_tree(sl_storage *storage, const char *path); /* missing is fine */
 
@@ -71,7 +77,8 @@ typedef struct sl_listing {
 /* A missing folder is SL_E_NOT_FOUND. */
 SL_MUST_USE sl_status sl_storage_list(sl_storage *storage, const char *path, sl_listing *out);
 void sl_listing_free(sl_listing *listing);
-SL_MUST_USE sl_status sl_storage_stat(sl_storage *storage, const char *path, sl_entry *out); /* name stays NULL */
+SL_MUST_USE sl_status sl_storage_stat(sl_storage *storage, const char *path,
+                                      sl_entry *out); /* name stays NULL */
 bool sl_storage_exists(sl_storage *storage, const char *path);
 
 /* The path from the root of the file system; the caller frees. */
@@ -79,23 +86,28 @@ SL_MUST_USE sl_status sl_path_absolute(const char *path, char **out);
 /* "a" + "b" -> "a/b"; an empty part adds no slash. The result is the caller's. */
 SL_MUST_USE sl_status sl_path_join(const char *a, const char *b, char **out);
 
-/* An exclusive advisory lock on the file at `path` (made when missing, never removed). Waits up to wait_ms, then SL_E_BUSY.
- * The system releases it when the process dies, so a crash leaves no stale lock. Excludes threads as well as processes. */
+/* An exclusive advisory lock on the file at `path` (made when missing, never removed). Waits up to wait_ms,
+ * then SL_E_BUSY. The system releases it when the process dies, so a crash leaves no stale lock. Excludes
+ * threads as well as processes. */
 typedef struct sl_storage_lock_handle sl_storage_lock_handle;
-SL_MUST_USE sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms, sl_storage_lock_handle **out);
+SL_MUST_USE sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms,
+                                      sl_storage_lock_handle **out);
 void sl_storage_unlock(sl_storage_lock_handle *lock); /* NULL is fine */
 
-/* ---- faults, for tests -------------------------------------------------------------------------------------- */
+/* ---- faults, for tests
+ * -------------------------------------------------------------------------------------- */
 
 enum sl_fault_kind {
     SL_FAULT_EXIT_BEFORE, /* the process ends (_exit) just before the n-th mutating call takes effect */
-    SL_FAULT_EXIT_TORN,   /* ... after half of its bytes were written (same as before, for calls without bytes) */
-    SL_FAULT_ERROR,       /* the n-th call of any kind returns SL_E_IO, later ones work again */
-    SL_FAULT_FULL_DISK,   /* the n-th mutating call and every later write fails with "no space left" */
+    SL_FAULT_EXIT_TORN, /* ... after half of its bytes were written (same as before, for calls without bytes)
+                         */
+    SL_FAULT_ERROR,     /* the n-th call of any kind returns SL_E_IO, later ones work again */
+    SL_FAULT_FULL_DISK, /* the n-th mutating call and every later write fails with "no space left" */
 };
 #define SL_FAULT_EXIT_STATUS 86
 /* Wraps `inner` (owned from now on). n = 0: never strikes, only counts. */
-SL_MUST_USE sl_status sl_storage_faulty(sl_storage *inner, enum sl_fault_kind kind, uint64_t n, sl_storage **out);
+SL_MUST_USE sl_status sl_storage_faulty(sl_storage *inner, enum sl_fault_kind kind, uint64_t n,
+                                        sl_storage **out);
 uint64_t sl_storage_fault_calls(const sl_storage *faulty); /* calls of the kind that counts, so far */
 
 /* The interface that a kind of storage implements; only storage/ and its tests use it. */

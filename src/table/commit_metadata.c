@@ -16,21 +16,23 @@ void sl_write_stat_free(sl_write_stat *stat)
 static json_t *stat_json(const sl_write_stat *s)
 {
     const char *name = strrchr(s->path, '/');
-    json_t *json = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", //
-                             "fileId", s->file_id, "path", s->path, "prevCommit", s->prev_commit,              //
-                             "numWrites", (json_int_t)s->num_writes, "numDeletes", (json_int_t)s->num_deletes, //
-                             "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
-                             "totalWriteBytes", (json_int_t)s->bytes, "totalWriteErrors", (json_int_t)0,       //
-                             "partitionPath", s->partition, "fileSizeInBytes", (json_int_t)s->bytes,           //
-                             "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks", (json_int_t)0,   //
-                             "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                     //
-                             "totalLogSizeCompacted", (json_int_t)s->log_bytes_compacted,                      //
-                             "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", //
+                  "fileId", s->file_id, "path", s->path, "prevCommit", s->prev_commit,                //
+                  "numWrites", (json_int_t)s->num_writes, "numDeletes", (json_int_t)s->num_deletes,   //
+                  "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
+                  "totalWriteBytes", (json_int_t)s->bytes, "totalWriteErrors", (json_int_t)0,     //
+                  "partitionPath", s->partition, "fileSizeInBytes", (json_int_t)s->bytes,         //
+                  "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks", (json_int_t)0, //
+                  "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                   //
+                  "totalLogSizeCompacted", (json_int_t)s->log_bytes_compacted,                    //
+                  "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted);
     if (!json)
         return NULL;
-    int failed = json_object_set_new(json, "runtimeStats",
-                                     json_pack("{s:I, s:I, s:I}", "totalScanTime", (json_int_t)0, "totalCreateTime", (json_int_t)0,
-                                               "totalUpsertTime", (json_int_t)(s->seconds * 1000)));
+    int failed =
+        json_object_set_new(json, "runtimeStats",
+                            json_pack("{s:I, s:I, s:I}", "totalScanTime", (json_int_t)0, "totalCreateTime",
+                                      (json_int_t)0, "totalUpsertTime", (json_int_t)(s->seconds * 1000)));
     if (s->is_log) {
         failed |= json_object_set_new(json, "logVersion", json_integer(s->log_version));
         failed |= json_object_set_new(json, "logOffset", json_integer(0));
@@ -52,27 +54,32 @@ sl_status sl_write_stat_json(const sl_write_stat *stat, json_t **out)
     return *out ? SL_OK : sl_internal("write stat of %s cannot be stored", stat->path);
 }
 
-static int64_t number_of(const json_t *json, const char *member) { return json_integer_value(json_object_get(json, member)); }
+static int64_t number_of(const json_t *json, const char *member)
+{
+    return json_integer_value(json_object_get(json, member));
+}
 
 sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out)
 {
     const char *partition, *path, *file_id, *prev_commit, *prev_base_file = NULL;
     /* Jansson's unpack takes a non-const value, but only reads it. */
-    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:s, s:s, s:s, s?s}", "partitionPath", &partition, "path", &path, "fileId", &file_id,
-                    "prevCommit", &prev_commit, "prevBaseFile", &prev_base_file))
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:s, s:s, s:s, s?s}", "partitionPath", &partition,
+                    "path", &path, "fileId", &file_id, "prevCommit", &prev_commit, "prevBaseFile",
+                    &prev_base_file))
         return sl_input("write stat without path, file id or previous commit");
-    sl_write_stat s = {.num_writes = number_of(json, "numWrites"),
-                       .num_inserts = number_of(json, "numInserts"),
-                       .num_updates = number_of(json, "numUpdateWrites"),
-                       .num_deletes = number_of(json, "numDeletes"),
-                       .bytes = number_of(json, "fileSizeInBytes"),
-                       .is_log = json_object_get(json, "logVersion") != NULL,
-                       .log_version = (int32_t)number_of(json, "logVersion"),
-                       .seconds = (double)number_of(json_object_get(json, "runtimeStats"), "totalUpsertTime") / 1000.0,
-                       .log_records = number_of(json, "totalLogRecords"),
-                       .log_files_compacted = number_of(json, "totalLogFilesCompacted"),
-                       .log_bytes_compacted = number_of(json, "totalLogSizeCompacted"),
-                       .updated_compacted = number_of(json, "totalUpdatedRecordsCompacted")};
+    sl_write_stat s = {
+        .num_writes = number_of(json, "numWrites"),
+        .num_inserts = number_of(json, "numInserts"),
+        .num_updates = number_of(json, "numUpdateWrites"),
+        .num_deletes = number_of(json, "numDeletes"),
+        .bytes = number_of(json, "fileSizeInBytes"),
+        .is_log = json_object_get(json, "logVersion") != NULL,
+        .log_version = (int32_t)number_of(json, "logVersion"),
+        .seconds = (double)number_of(json_object_get(json, "runtimeStats"), "totalUpsertTime") / 1000.0,
+        .log_records = number_of(json, "totalLogRecords"),
+        .log_files_compacted = number_of(json, "totalLogFilesCompacted"),
+        .log_bytes_compacted = number_of(json, "totalLogSizeCompacted"),
+        .updated_compacted = number_of(json, "totalUpdatedRecordsCompacted")};
     s.partition = sl_strdup(partition);
     s.path = sl_strdup(path);
     s.file_id = sl_strdup(file_id);
@@ -101,8 +108,8 @@ static sl_status add_stats(json_t *partitions, const sl_write_stat *stats, size_
     return SL_OK;
 }
 
-sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation, const char *schema, bool compacted,
-                                  json_t **out)
+sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation,
+                                  const char *schema, bool compacted, json_t **out)
 {
     json_t *partitions = json_object();
     json_t *extra = json_object();
@@ -115,7 +122,7 @@ sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, cons
         return status;
     }
     /* json_pack takes both over, also on failure */
-    *out = json_pack("{s:o, s:b, s:o, s:n, s:s}", "partitionToWriteStats", partitions, "compacted", compacted, "extraMetadata", extra,
-                     "version", "operationType", operation);
+    *out = json_pack("{s:o, s:b, s:o, s:n, s:s}", "partitionToWriteStats", partitions, "compacted", compacted,
+                     "extraMetadata", extra, "version", "operationType", operation);
     return *out ? SL_OK : sl_nomem();
 }

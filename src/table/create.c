@@ -1,4 +1,5 @@
-/* Making an empty table: folders and hoodie.properties as Hudi 1.2.0 makes them (spec/timeline.md 2 and 3.4). */
+/* Making an empty table: folders and hoodie.properties as Hudi 1.2.0 makes them (spec/timeline.md 2 and 3.4).
+ */
 #include "table/table_int.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static const char *last_component(const char *path, char *out, size_t out_bytes)
     return out;
 }
 
-/* The name enters an Avro record name (<name>_record): Avro allows letters, digits and _ only. Hudi puts _ for the rest. */
+/* The name enters an Avro record name (<name>_record): Avro allows letters, digits and _ only. Hudi puts _
+ * for the rest. */
 static sl_status check_name(const char *name)
 {
     if (!*name)
@@ -83,7 +85,8 @@ static sl_status fill_version(sl_properties *p)
     if (lsm && strcmp(version, "10") != 0)
         return sl_input("layout lsm_tree needs table version 10, not %s", version);
     if (!lsm && strcmp(version, "10") == 0)
-        return sl_input("table version 10 is for layout lsm_tree; a table of the default layout is version 9, which every Hudi of today reads");
+        return sl_input("table version 10 is for layout lsm_tree; a table of the default layout is version "
+                        "9, which every Hudi of today reads");
     SL_TRY(sl_properties_set(p, "hoodie.table.initial.version", version));
     if (strcmp(version, "10") == 0)
         SL_TRY(set_default(p, "hoodie.meta.fields.mode", "ALL"));
@@ -93,18 +96,23 @@ static sl_status fill_version(sl_properties *p)
 static sl_status fill_merge(sl_properties *p)
 {
     const char *ordering = sl_properties_get_or(p, "hoodie.table.ordering.fields", "");
-    SL_TRY(set_default(p, "hoodie.record.merge.mode", *ordering ? "EVENT_TIME_ORDERING" : "COMMIT_TIME_ORDERING"));
+    SL_TRY(set_default(p, "hoodie.record.merge.mode",
+                       *ordering ? "EVENT_TIME_ORDERING" : "COMMIT_TIME_ORDERING"));
     const char *mode = sl_properties_get(p, "hoodie.record.merge.mode");
     bool event = strcmp(mode, "EVENT_TIME_ORDERING") == 0;
     if (!event && strcmp(mode, "COMMIT_TIME_ORDERING") != 0)
-        return sl_unsupported("merge mode %s (EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING can be created)", mode);
+        return sl_unsupported("merge mode %s (EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING can be created)",
+                              mode);
     if (event && !*ordering)
         return sl_input("merge mode EVENT_TIME_ORDERING needs ordering fields");
-    if (strcmp(sl_properties_get(p, "hoodie.table.version"), "8") == 0) { /* version 8 tells it three times (spec/timeline.md 3.4) */
-        SL_TRY(sl_properties_set(p, "hoodie.compaction.payload.class", event ? "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
-                                                                              : "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"));
-        SL_TRY(sl_properties_set(p, "hoodie.record.merge.strategy.id", event ? "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
-                                                                              : "ce9acb64-bde0-424c-9b91-f6ebba25356d"));
+    if (strcmp(sl_properties_get(p, "hoodie.table.version"), "8") ==
+        0) { /* version 8 tells it three times (spec/timeline.md 3.4) */
+        SL_TRY(sl_properties_set(p, "hoodie.compaction.payload.class",
+                                 event ? "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+                                       : "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"));
+        SL_TRY(sl_properties_set(p, "hoodie.record.merge.strategy.id",
+                                 event ? "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
+                                       : "ce9acb64-bde0-424c-9b91-f6ebba25356d"));
     }
     return SL_OK;
 }
@@ -138,25 +146,36 @@ static sl_status fill_index(sl_properties *p)
 {
     SL_TRY(set_default(p, "hoodie.index.type", "BUCKET"));
     if (strcmp(sl_properties_get(p, "hoodie.index.type"), "BUCKET") != 0)
-        return sl_unsupported("index type %s (only BUCKET so far)", sl_properties_get(p, "hoodie.index.type"));
+        return sl_unsupported("index type %s (only BUCKET so far)",
+                              sl_properties_get(p, "hoodie.index.type"));
     SL_TRY(set_default(p, "hoodie.bucket.index.num.buckets", "4"));
     long buckets = atol(sl_properties_get(p, "hoodie.bucket.index.num.buckets"));
     if (buckets < 1 || buckets > 99999999)
         return sl_input("hoodie.bucket.index.num.buckets is %ld; 1 to 99999999 are possible", buckets);
-    return set_default(p, "hoodie.bucket.index.hash.field", sl_properties_get(p, "hoodie.table.recordkey.fields"));
+    return set_default(p, "hoodie.bucket.index.hash.field",
+                       sl_properties_get(p, "hoodie.table.recordkey.fields"));
 }
 
-/* Everything a fresh table of Hudi 1.2.0 carries (vectors/timeline/v9/hoodie.properties), plus the index (spec 3.4). */
-static sl_status properties_for_create(const struct sl_create_options *options, const char *path, sl_properties *p)
+/* Everything a fresh table of Hudi 1.2.0 carries (vectors/timeline/v9/hoodie.properties), plus the index
+ * (spec 3.4). */
+static sl_status properties_for_create(const struct sl_create_options *options, const char *path,
+                                       sl_properties *p)
 {
     static const char *const fixed[][2] = {
-        {"hoodie.timeline.layout.version", "2"},   {"hoodie.timeline.path", "timeline"},
-        {"hoodie.timeline.history.path", "history"}, {"hoodie.archivelog.folder", "history"},
-        {"hoodie.table.format", "native"},         {"hoodie.table.base.file.format", "PARQUET"},
-        {"hoodie.populate.meta.fields", "true"},   {"hoodie.table.cdc.enabled", "false"},
-        {"hoodie.table.timeline.timezone", "UTC"}, {"hoodie.table.multiple.base.file.formats.enable", "false"},
-        {"hoodie.datasource.write.hive_style_partitioning", "false"}, {"hoodie.datasource.write.partitionpath.urlencode", "false"},
-        {"hoodie.datasource.write.drop.partition.columns", "false"}, {"hoodie.partition.metafile.use.base.format", "false"},
+        {"hoodie.timeline.layout.version", "2"},
+        {"hoodie.timeline.path", "timeline"},
+        {"hoodie.timeline.history.path", "history"},
+        {"hoodie.archivelog.folder", "history"},
+        {"hoodie.table.format", "native"},
+        {"hoodie.table.base.file.format", "PARQUET"},
+        {"hoodie.populate.meta.fields", "true"},
+        {"hoodie.table.cdc.enabled", "false"},
+        {"hoodie.table.timeline.timezone", "UTC"},
+        {"hoodie.table.multiple.base.file.formats.enable", "false"},
+        {"hoodie.datasource.write.hive_style_partitioning", "false"},
+        {"hoodie.datasource.write.partitionpath.urlencode", "false"},
+        {"hoodie.datasource.write.drop.partition.columns", "false"},
+        {"hoodie.partition.metafile.use.base.format", "false"},
     };
     char name[256], checksum[16];
     for (size_t i = 0; i < options->properties.keys.count; i++)
@@ -191,7 +210,8 @@ static sl_status check_as_table(sl_properties *p)
 
 static sl_status make_folders(const sl_table *table)
 {
-    static const char *const folders[] = {"timeline/history", ".aux/.bootstrap/.partitions", ".aux/.bootstrap/.fileids", ".temp", ".schema"};
+    static const char *const folders[] = {"timeline/history", ".aux/.bootstrap/.partitions",
+                                          ".aux/.bootstrap/.fileids", ".temp", ".schema"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char *path;
         SL_TRY(hoodie_path(table, folders[i], &path));
@@ -221,7 +241,8 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     SL_GO(check_as_table(&table.properties));
     SL_GO(make_folders(&table));
     SL_GO(sl_properties_text(&table.properties, "Properties saved by sluice", &text));
-    SL_GO(sl_storage_create_if_absent(table.storage, path, text.data, text.len)); /* last: from here on it is a table */
+    SL_GO(sl_storage_create_if_absent(table.storage, path, text.data,
+                                      text.len)); /* last: from here on it is a table */
 done:
     sl_buf_free(&text);
     sl_free(schema);

@@ -15,7 +15,8 @@ static int number(const char *digits, int count)
 static void instant_after(const char *instant, char *out)
 {
     int64_t days = sl_civil_to_days(number(instant, 4), number(instant + 4, 2), number(instant + 6, 2));
-    int64_t seconds = days * 86400 + number(instant + 8, 2) * 3600 + number(instant + 10, 2) * 60 + number(instant + 12, 2);
+    int64_t seconds =
+        days * 86400 + number(instant + 8, 2) * 3600 + number(instant + 10, 2) * 60 + number(instant + 12, 2);
     sl_instant_format(seconds * 1000 + number(instant + 14, 3) + 1, true, out);
 }
 
@@ -39,8 +40,8 @@ sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char 
     return SL_OK;
 }
 
-sl_status instant_create(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, const json_t *content,
-                         const char *record)
+sl_status instant_create(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
+                         const json_t *content, const char *record)
 {
     char name[96], *path = NULL;
     sl_buf bytes = {0};
@@ -55,7 +56,8 @@ sl_status instant_create(const sl_table *table, const sl_instant *instant, enum 
         SL_GO(sl_avro_container_write(schema, content, &bytes));
     }
     SL_GO(timeline_path(table, name, &path));
-    SL_GO(sl_storage_create_if_absent(table->storage, path, bytes.len ? (const void *)bytes.data : "", bytes.len));
+    SL_GO(sl_storage_create_if_absent(table->storage, path, bytes.len ? (const void *)bytes.data : "",
+                                      bytes.len));
 done:
     sl_buf_free(&bytes);
     sl_free(path);

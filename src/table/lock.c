@@ -1,11 +1,12 @@
 /*
- * The table's write lock. Writers of sluice queue for it, from before they draw their instant until they have published,
- * so they never meet half way. It is a lock of the operating system on a file that stays: it goes with its process.
+ * The table's write lock. Writers of sluice queue for it, from before they draw their instant until they have
+ * published, so they never meet half way. It is a lock of the operating system on a file that stays: it goes
+ * with its process.
  */
 #include "table/table_int.h"
 
 #define LOCK_FILE ".locks/sluice.lock"
-#define WAIT_MS 60000
+#define WAIT_MS   60000
 
 struct sl_table_lock {
     sl_storage_lock_handle *handle;

@@ -1,6 +1,6 @@
 /*
- * Markers announce data files before they are written, so that whoever finds a dead writer's instant knows what to remove
- * (spec/timeline.md 9.1). We write the DIRECT form and read both.
+ * Markers announce data files before they are written, so that whoever finds a dead writer's instant knows
+ * what to remove (spec/timeline.md 9.1). We write the DIRECT form and read both.
  */
 #include "table/table_int.h"
 #include <stdio.h>
@@ -15,7 +15,8 @@ static sl_status marker_folder(const sl_table *table, const char *instant, char 
     return hoodie_path(table, relative, out);
 }
 
-sl_status marker_create(const sl_table *table, const char *instant, const char *partition, const char *file_name, const char *kind)
+sl_status marker_create(const sl_table *table, const char *instant, const char *partition,
+                        const char *file_name, const char *kind)
 {
     char *folder = NULL, *below = NULL, *path = NULL, *marked = NULL;
     sl_status status = SL_OK;
@@ -67,7 +68,8 @@ static sl_status walk_direct(const sl_table *table, const char *folder, const ch
     for (size_t i = 0; i < listing.count; i++) {
         char *child;
         SL_GO(sl_path_join(relative, listing.entries[i].name, &child));
-        status = listing.entries[i].is_dir ? walk_direct(table, folder, child, out) : add_marked(child, strlen(child), out);
+        status = listing.entries[i].is_dir ? walk_direct(table, folder, child, out)
+                                           : add_marked(child, strlen(child), out);
         sl_free(child);
         if (status)
             goto done;
@@ -79,7 +81,8 @@ done:
 }
 
 /* MARKERS0, MARKERS1, ...: one marker a line. */
-static sl_status read_lists(const sl_table *table, const char *folder, const sl_listing *listing, sl_strings *out)
+static sl_status read_lists(const sl_table *table, const char *folder, const sl_listing *listing,
+                            sl_strings *out)
 {
     for (size_t i = 0; i < listing->count; i++) {
         const char *name = listing->entries[i].name;
@@ -120,7 +123,8 @@ sl_status markers_read(const sl_table *table, const char *instant, sl_strings *d
         goto done;
     *found = true;
     SL_GO(sl_path_join(folder, "MARKERS.type", &type));
-    status = sl_storage_exists(table->storage, type) ? read_lists(table, folder, &listing, data_files) : walk_direct(table, folder, "", data_files);
+    status = sl_storage_exists(table->storage, type) ? read_lists(table, folder, &listing, data_files)
+                                                     : walk_direct(table, folder, "", data_files);
 done:
     sl_listing_free(&listing);
     sl_free(folder);

@@ -1,17 +1,18 @@
 /*
- * Partitions: folders that hold `.hoodie_partition_metadata` (spec/timeline.md 8). A folder without it reads as 0 rows to
- * Hudi, so it is made before the first data file.
+ * Partitions: folders that hold `.hoodie_partition_metadata` (spec/timeline.md 8). A folder without it reads
+ * as 0 rows to Hudi, so it is made before the first data file.
  */
 #include "table/table_int.h"
 #include <stdio.h>
 #include <string.h>
 
 #define PARTITION_FILE ".hoodie_partition_metadata"
-#define DEPTH_MAX 64
+#define DEPTH_MAX      64
 
 static bool is_partition_file(const char *name)
 {
-    return strncmp(name, PARTITION_FILE, sizeof PARTITION_FILE - 1) == 0; /* also with .parquet or .orc behind */
+    return strncmp(name, PARTITION_FILE, sizeof PARTITION_FILE - 1) ==
+           0; /* also with .parquet or .orc behind */
 }
 
 static sl_status walk(const sl_table *table, const char *relative, int depth, sl_strings *out)

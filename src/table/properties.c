@@ -1,13 +1,14 @@
 /*
- * java.util.Properties text (spec/timeline.md 3.1): Latin-1 bytes, \uXXXX escapes of UTF-16 units, continuation lines. In
- * memory keys and values are UTF-8.
+ * java.util.Properties text (spec/timeline.md 3.1): Latin-1 bytes, \uXXXX escapes of UTF-16 units,
+ * continuation lines. In memory keys and values are UTF-8.
  */
 #include "table/table.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 struct reader {
     const uint8_t *at, *end;
@@ -63,7 +64,9 @@ static sl_status read_unit(struct reader *r, uint32_t *unit)
         return sl_corrupt("properties: \\u needs four hexadecimal digits");
     for (int i = 0; i < 4; i++) {
         uint8_t c = *r->at++;
-        uint32_t digit = c >= '0' && c <= '9' ? c - 48u : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10u : 16u;
+        uint32_t digit = c >= '0' && c <= '9'                 ? c - 48u
+                         : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10u
+                                                              : 16u;
         if (digit > 15)
             return sl_corrupt("properties: \\u needs four hexadecimal digits");
         value = value << 4 | digit;
@@ -161,7 +164,8 @@ sl_status sl_properties_parse(const void *data, size_t len, sl_properties *out)
     return SL_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing
+ * ------------------------------------------------------------------------------------------------ */
 
 static sl_status append_escaped(sl_buf *out, const char *text, bool is_key)
 {
@@ -177,7 +181,8 @@ static sl_status append_escaped(sl_buf *out, const char *text, bool is_key)
         else if (c == '\\' || c == '=' || c == ':' || c == '#' || c == '!')
             SL_TRY(sl_buf_printf(out, "\\%c", (int)c));
         else if (c >= 0x10000)
-            SL_TRY(sl_buf_printf(out, "\\u%04X\\u%04X", 0xD800 + ((c - 0x10000) >> 10), 0xDC00 + ((c - 0x10000) & 0x3FF)));
+            SL_TRY(sl_buf_printf(out, "\\u%04X\\u%04X", 0xD800 + ((c - 0x10000) >> 10),
+                                 0xDC00 + ((c - 0x10000) & 0x3FF)));
         else if (c < 0x20 || c > 0x7E)
             SL_TRY(sl_buf_printf(out, "\\u%04X", c));
         else
@@ -203,7 +208,8 @@ sl_status sl_properties_text(const sl_properties *p, const char *comment, sl_buf
     return SL_OK;
 }
 
-/* ---- access ------------------------------------------------------------------------------------------------- */
+/* ---- access
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t index_of(const sl_properties *p, const char *key)
 {
@@ -228,7 +234,8 @@ const char *sl_properties_get_or(const sl_properties *p, const char *key, const 
 bool sl_properties_true(const sl_properties *p, const char *key, bool fallback)
 {
     const char *value = sl_properties_get(p, key);
-    return value ? strcmp(value, "true") == 0 || strcmp(value, "TRUE") == 0 || strcmp(value, "True") == 0 : fallback;
+    return value ? strcmp(value, "true") == 0 || strcmp(value, "TRUE") == 0 || strcmp(value, "True") == 0
+                 : fallback;
 }
 
 static void remove_at(sl_strings *list, size_t i)

@@ -1,14 +1,17 @@
 /*
- * Rollback (spec/timeline.md 9.3): the files of an instant are deleted, then its pending files, and a rollback instant
- * tells so. The plan is written first, so that a rollback which dies is resumed by whoever comes next.
+ * Rollback (spec/timeline.md 9.3): the files of an instant are deleted, then its pending files, and a
+ * rollback instant tells so. The plan is written first, so that a rollback which dies is resumed by whoever
+ * comes next.
  */
 #include "table/table_int.h"
 #include <stdio.h>
 #include <string.h>
 
-#define HEARTBEAT_FRESH_MS (2 * 60000) /* hoodie.client.heartbeat.interval_in_ms times tolerable misses, the defaults */
+#define HEARTBEAT_FRESH_MS                                                                                   \
+    (2 * 60000) /* hoodie.client.heartbeat.interval_in_ms times tolerable misses, the defaults */
 
-/* ---- what an instant left ----------------------------------------------------------------------------------- */
+/* ---- what an instant left
+ * ----------------------------------------------------------------------------------- */
 
 /* Every file whose name carries the instant: where there are no markers to tell. */
 static sl_status files_by_listing(const sl_table *table, const char *instant, sl_strings *out)
@@ -24,7 +27,8 @@ static sl_status files_by_listing(const sl_table *table, const char *instant, sl
         for (size_t i = 0; i < listing.count && !status; i++) {
             struct sl_file_name parts;
             sl_file_name_parse(listing.entries[i].name, &parts);
-            if (listing.entries[i].is_dir || parts.kind == SL_FILE_OTHER || strcmp(parts.instant, instant) != 0)
+            if (listing.entries[i].is_dir || parts.kind == SL_FILE_OTHER ||
+                strcmp(parts.instant, instant) != 0)
                 continue;
             status = sl_path_join(partitions.items[p], listing.entries[i].name, &relative);
             if (!status)
@@ -46,7 +50,8 @@ static sl_status files_of(const sl_table *table, const char *instant, sl_strings
     return found ? SL_OK : files_by_listing(table, instant, out);
 }
 
-/* ---- plan and metadata -------------------------------------------------------------------------------------- */
+/* ---- plan and metadata
+ * -------------------------------------------------------------------------------------- */
 
 static void split_relative(const char *relative, char *partition, size_t partition_bytes, const char **name)
 {
@@ -55,7 +60,8 @@ static void split_relative(const char *relative, char *partition, size_t partiti
     *name = slash ? slash + 1 : relative;
 }
 
-static sl_status plan_json(const sl_table *table, const sl_instant *target, const sl_strings *files, json_t **out)
+static sl_status plan_json(const sl_table *table, const sl_instant *target, const sl_strings *files,
+                           json_t **out)
 {
     json_t *requests = json_array();
     sl_status status = requests ? SL_OK : sl_nomem();
@@ -68,8 +74,10 @@ static sl_status plan_json(const sl_table *table, const sl_instant *target, cons
         status = sl_table_path(table, files->items[i], &path);
         if (status)
             break;
-        if (json_array_append_new(requests, json_pack("{s:s, s:s, s:s, s:[s], s:{}}", "partitionPath", partition, "fileId", parts.file_id,
-                                                      "latestBaseInstant", target->requested, "filesToBeDeleted", path, "logBlocksToBeDeleted")))
+        if (json_array_append_new(requests,
+                                  json_pack("{s:s, s:s, s:s, s:[s], s:{}}", "partitionPath", partition,
+                                            "fileId", parts.file_id, "latestBaseInstant", target->requested,
+                                            "filesToBeDeleted", path, "logBlocksToBeDeleted")))
             status = sl_internal("rollback plan: path %s is no UTF-8", path);
         sl_free(path);
     }
@@ -77,8 +85,8 @@ static sl_status plan_json(const sl_table *table, const sl_instant *target, cons
         json_decref(requests);
         return status;
     }
-    *out = json_pack("{s:{s:s, s:s}, s:o, s:i}", "instantToRollback", "commitTime", target->requested, "action",
-                     sl_action_name(target->action), "RollbackRequests", requests, "version", 1);
+    *out = json_pack("{s:{s:s, s:s}, s:o, s:i}", "instantToRollback", "commitTime", target->requested,
+                     "action", sl_action_name(target->action), "RollbackRequests", requests, "version", 1);
     return *out ? SL_OK : sl_nomem();
 }
 
@@ -109,16 +117,19 @@ static sl_status plan_files(const sl_table *table, const json_t *plan, sl_string
     {
         json_array_foreach(json_object_get(request, "filesToBeDeleted"), j, path)
         {
-            const char *relative = json_is_string(path) ? relative_to_table(table, json_string_value(path)) : NULL;
+            const char *relative =
+                json_is_string(path) ? relative_to_table(table, json_string_value(path)) : NULL;
             if (!relative || strstr(relative, "../"))
-                return sl_corrupt("rollback plan names %s, which is outside the table", json_is_string(path) ? json_string_value(path) : "no path");
+                return sl_corrupt("rollback plan names %s, which is outside the table",
+                                  json_is_string(path) ? json_string_value(path) : "no path");
             SL_TRY(sl_strings_add(out, relative));
         }
     }
     return SL_OK;
 }
 
-static sl_status metadata_json(const sl_table *table, const char *rollback, const sl_instant *target, const sl_strings *files, double seconds, json_t **out)
+static sl_status metadata_json(const sl_table *table, const char *rollback, const sl_instant *target,
+                               const sl_strings *files, double seconds, json_t **out)
 {
     json_t *partitions = json_object();
     sl_status status = partitions ? SL_OK : sl_nomem();
@@ -128,8 +139,9 @@ static sl_status metadata_json(const sl_table *table, const char *rollback, cons
         split_relative(files->items[i], partition, sizeof partition, &name);
         json_t *entry = json_object_get(partitions, partition);
         if (!entry) {
-            entry = json_pack("{s:s, s:[], s:[], s:{}, s:{}}", "partitionPath", partition, "successDeleteFiles", "failedDeleteFiles", "rollbackLogFiles",
-                              "logFilesFromFailedCommit");
+            entry =
+                json_pack("{s:s, s:[], s:[], s:{}, s:{}}", "partitionPath", partition, "successDeleteFiles",
+                          "failedDeleteFiles", "rollbackLogFiles", "logFilesFromFailedCommit");
             if (!entry || json_object_set_new(partitions, partition, entry))
                 status = sl_nomem();
         }
@@ -145,13 +157,16 @@ static sl_status metadata_json(const sl_table *table, const char *rollback, cons
         json_decref(partitions);
         return status;
     }
-    *out = json_pack("{s:s, s:I, s:i, s:[s], s:o, s:i, s:[{s:s, s:s}]}", "startRollbackTime", rollback, "timeTakenInMillis", (json_int_t)(seconds * 1000),
-                     "totalFilesDeleted", (int)files->count, "commitsRollback", target->requested, "partitionMetadata", partitions, "version", 1,
-                     "instantsRollback", "commitTime", target->requested, "action", sl_action_name(target->action));
+    *out = json_pack("{s:s, s:I, s:i, s:[s], s:o, s:i, s:[{s:s, s:s}]}", "startRollbackTime", rollback,
+                     "timeTakenInMillis", (json_int_t)(seconds * 1000), "totalFilesDeleted",
+                     (int)files->count, "commitsRollback", target->requested, "partitionMetadata", partitions,
+                     "version", 1, "instantsRollback", "commitTime", target->requested, "action",
+                     sl_action_name(target->action));
     return *out ? SL_OK : sl_nomem();
 }
 
-/* ---- execution ---------------------------------------------------------------------------------------------- */
+/* ---- execution
+ * ---------------------------------------------------------------------------------------------- */
 
 static sl_status delete_files(const sl_table *table, const sl_strings *files)
 {
@@ -186,7 +201,8 @@ static sl_status delete_heartbeat(const sl_table *table, const char *instant)
 }
 
 /* Steps 4 to 6 of the spec: everything after the plan is on the timeline. */
-static sl_status finish(sl_table *table, sl_instant *rollback, const sl_instant *target, const sl_strings *files)
+static sl_status finish(sl_table *table, sl_instant *rollback, const sl_instant *target,
+                        const sl_strings *files)
 {
     sl_timeline now = {0};
     json_t *metadata = NULL;
@@ -207,7 +223,8 @@ done:
     return status;
 }
 
-static sl_status start(sl_table *table, const sl_instant *target, const sl_strings *files, sl_instant *rollback)
+static sl_status start(sl_table *table, const sl_instant *target, const sl_strings *files,
+                       sl_instant *rollback)
 {
     sl_timeline now = {0};
     json_t *plan = NULL;
@@ -240,7 +257,8 @@ done:
     return status ? sl_context(status, "rollback of instant %s", target->requested) : SL_OK;
 }
 
-sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested, size_t *files_deleted)
+sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested,
+                           size_t *files_deleted)
 {
     if (!keep_requested)
         return roll_back(table, instant, NULL, files_deleted);
@@ -254,10 +272,13 @@ sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep
     *files_deleted = files.count;
 done:
     sl_strings_free(&files);
-    return status ? sl_context(status, "clean-up of %s %s", sl_action_name(instant->action), instant->requested) : SL_OK;
+    return status
+               ? sl_context(status, "clean-up of %s %s", sl_action_name(instant->action), instant->requested)
+               : SL_OK;
 }
 
-/* ---- leftovers ---------------------------------------------------------------------------------------------- */
+/* ---- leftovers
+ * ---------------------------------------------------------------------------------------------- */
 
 /* A writer with a fresh heartbeat is alive: its work is not ours to undo. */
 static sl_status refuse_living(const sl_table *table, const sl_instant *instant)
@@ -270,7 +291,9 @@ static sl_status refuse_living(const sl_table *table, const sl_instant *instant)
     sl_free(path);
     int64_t age_ms = missing ? INT64_MAX : sl_now_ms() - entry.modified_ms;
     if (age_ms <= HEARTBEAT_FRESH_MS)
-        return sl_errorf(SL_E_CONFLICT, "another writer is at work: instant %s has a heartbeat %" PRId64 " s old", instant->requested, age_ms / 1000);
+        return sl_errorf(SL_E_CONFLICT,
+                         "another writer is at work: instant %s has a heartbeat %" PRId64 " s old",
+                         instant->requested, age_ms / 1000);
     return SL_OK;
 }
 
@@ -282,7 +305,8 @@ static sl_status resume(sl_table *table, const sl_instant *pending)
     sl_status status = SL_OK;
     SL_GO(sl_instant_json(table, pending, SL_REQUESTED, &plan));
     const char *time, *action;
-    if (json_unpack(plan, "{s:{s:s, s:s}}", "instantToRollback", "commitTime", &time, "action", &action) || strlen(time) >= SL_INSTANT_BYTES) {
+    if (json_unpack(plan, "{s:{s:s, s:s}}", "instantToRollback", "commitTime", &time, "action", &action) ||
+        strlen(time) >= SL_INSTANT_BYTES) {
         /* It never got so far as to have a plan: nothing was deleted for it. */
         SL_GO(delete_state(table, pending, SL_INFLIGHT));
         SL_GO(delete_state(table, pending, SL_REQUESTED));
@@ -325,7 +349,8 @@ static sl_status sweep_markers(const sl_table *table, const sl_timeline *timelin
         if (!listing.entries[i].is_dir || name[strspn(name, "0123456789")])
             continue;
         for (size_t k = 0; k < timeline->count; k++)
-            pending |= strcmp(timeline->instants[k].requested, name) == 0 && timeline->instants[k].state != SL_COMPLETED;
+            pending |= strcmp(timeline->instants[k].requested, name) == 0 &&
+                       timeline->instants[k].state != SL_COMPLETED;
         if (!pending)
             status = markers_delete(table, name);
     }
@@ -341,14 +366,16 @@ sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
     SL_TRY(sl_timeline_load(table, &timeline));
     sl_status status = SL_OK;
     for (size_t i = 0; i < timeline.count; i++)
-        if (timeline.instants[i].action == SL_ACTION_ROLLBACK && timeline.instants[i].state != SL_COMPLETED && timeline.instants[i].has_requested)
+        if (timeline.instants[i].action == SL_ACTION_ROLLBACK && timeline.instants[i].state != SL_COMPLETED &&
+            timeline.instants[i].has_requested)
             SL_GO(resume(table, &timeline.instants[i]));
     sl_timeline_free(&timeline);
     memset(&timeline, 0, sizeof timeline);
     SL_GO(sl_timeline_load(table, &timeline)); /* without what was just finished */
     for (size_t i = 0; i < timeline.count; i++) {
         const sl_instant *instant = &timeline.instants[i];
-        bool write = instant->action == SL_ACTION_COMMIT || instant->action == SL_ACTION_DELTACOMMIT || instant->action == SL_ACTION_REPLACECOMMIT;
+        bool write = instant->action == SL_ACTION_COMMIT || instant->action == SL_ACTION_DELTACOMMIT ||
+                     instant->action == SL_ACTION_REPLACECOMMIT;
         if (!write || instant->state == SL_COMPLETED)
             continue;
         SL_GO(refuse_living(table, instant));
@@ -362,9 +389,11 @@ done:
     return status;
 }
 
-/* ---- by request --------------------------------------------------------------------------------------------- */
+/* ---- by request
+ * --------------------------------------------------------------------------------------------- */
 
-/* Unpublishing takes the completed file away; requested and inflight must be there for the rollback to find. */
+/* Unpublishing takes the completed file away; requested and inflight must be there for the rollback to find.
+ */
 static sl_status unpublish(sl_table *table, const sl_instant *instant)
 {
     if (!instant->has_requested)
@@ -386,9 +415,12 @@ static sl_status check_target(const sl_timeline *timeline, const char *requested
         if (strcmp(instant->requested, requested) == 0)
             target = instant;
         else if (strcmp(instant->requested, requested) > 0 && instant->state == SL_COMPLETED)
-            return sl_input("instant %s is not the newest: %s came after it; roll that back first", requested, instant->requested);
+            return sl_input("instant %s is not the newest: %s came after it; roll that back first", requested,
+                            instant->requested);
         else if (strcmp(instant->requested, requested) > 0 && instant->action == SL_ACTION_COMPACTION)
-            return sl_input("the compaction planned at %s builds on instant %s; execute it or roll it back first", instant->requested, requested);
+            return sl_input(
+                "the compaction planned at %s builds on instant %s; execute it or roll it back first",
+                instant->requested, requested);
     }
     if (!target)
         return sl_not_found("there is no instant %s on the active timeline", requested);

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const sl_meta_names[SL_META_COLUMNS] = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key",
-                                                    "_hoodie_partition_path", "_hoodie_file_name"};
+const char *const sl_meta_names[SL_META_COLUMNS] = {"_hoodie_commit_time", "_hoodie_commit_seqno",
+                                                    "_hoodie_record_key", "_hoodie_partition_path",
+                                                    "_hoodie_file_name"};
 
 static bool is_meta(const char *name)
 {
@@ -123,17 +124,20 @@ static const char *first_base_file(const json_t *commit)
     return NULL;
 }
 
-sl_status sl_table_schema(const sl_table *table, const sl_timeline *timeline, const char *upto, const sl_type **out)
+sl_status sl_table_schema(const sl_table *table, const sl_timeline *timeline, const char *upto,
+                          const sl_type **out)
 {
     char *fallback_file = NULL;
     sl_status status = SL_OK;
     for (size_t i = timeline->count; i-- > 0;) {
         const sl_instant *instant = &timeline->instants[i];
-        if (!sl_action_writes(instant->action) || instant->state != SL_COMPLETED || (upto && strcmp(instant->requested, upto) > 0))
+        if (!sl_action_writes(instant->action) || instant->state != SL_COMPLETED ||
+            (upto && strcmp(instant->requested, upto) > 0))
             continue;
         json_t *commit;
         SL_GO(sl_instant_json(table, instant, SL_COMPLETED, &commit));
-        const char *text = json_string_value(json_object_get(json_object_get(commit, "extraMetadata"), "schema"));
+        const char *text =
+            json_string_value(json_object_get(json_object_get(commit, "extraMetadata"), "schema"));
         const char *file = fallback_file ? NULL : first_base_file(commit);
         if (text && *text)
             status = sl_context(parse_without_meta(text, out), "schema of instant %s", instant->requested);

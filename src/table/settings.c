@@ -1,4 +1,5 @@
-/* Every setting that sluice knows: one table for `config list`, for checks of -c options, and for the docs. */
+/* Every setting that sluice knows: one table for `config list`, for checks of -c options, and for the docs.
+ */
 #include "table/table.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -6,57 +7,84 @@
 
 /* Sorted by key (held by a test). `stored`: a table property that `create` may set. */
 static const struct sl_setting settings[] = {
-    {"hoodie.allow.operation.metadata.field", SL_SETTING_BOOL, "false", "keep _hoodie_operation in rows", false},
-    {"hoodie.base.path", SL_SETTING_TEXT, "", "path of the table; accepted and ignored, the command names the table", false},
-    {"hoodie.bucket.index.hash.field", SL_SETTING_TEXT, "", "key fields whose values choose the bucket; empty: all", true},
+    {"hoodie.allow.operation.metadata.field", SL_SETTING_BOOL, "false", "keep _hoodie_operation in rows",
+     false},
+    {"hoodie.base.path", SL_SETTING_TEXT, "",
+     "path of the table; accepted and ignored, the command names the table", false},
+    {"hoodie.bucket.index.hash.field", SL_SETTING_TEXT, "",
+     "key fields whose values choose the bucket; empty: all", true},
     {"hoodie.bucket.index.num.buckets", SL_SETTING_INT, "4", "buckets of the simple bucket index", true},
     {"hoodie.clean.automatic", SL_SETTING_BOOL, "true", "accepted; cleaning is a service of its own", false},
     {"hoodie.combine.before.insert", SL_SETTING_BOOL, "false", "reduce duplicate keys of an insert", false},
-    {"hoodie.combine.before.upsert", SL_SETTING_BOOL, "true", "reduce duplicate keys of an upsert before it is written", false},
-    {"hoodie.compact.inline", SL_SETTING_BOOL, "false", "compact after a write when the trigger says so", false},
-    {"hoodie.compact.inline.max.delta.commits", SL_SETTING_INT, "5", "delta commits that trigger a compaction", false},
-    {"hoodie.compaction.target.io", SL_SETTING_INT, "512000", "MB that one compaction plan may read and write", false},
-    {"hoodie.database.name", SL_SETTING_TEXT, "", "database of the table; enters the properties' checksum", true},
-    {"hoodie.datasource.write.drop.partition.columns", SL_SETTING_BOOL, "false", "partition columns are not stored in the files", true},
-    {"hoodie.datasource.write.hive_style_partitioning", SL_SETTING_BOOL, "false", "partition folders are named field=value", true},
+    {"hoodie.combine.before.upsert", SL_SETTING_BOOL, "true",
+     "reduce duplicate keys of an upsert before it is written", false},
+    {"hoodie.compact.inline", SL_SETTING_BOOL, "false", "compact after a write when the trigger says so",
+     false},
+    {"hoodie.compact.inline.max.delta.commits", SL_SETTING_INT, "5",
+     "delta commits that trigger a compaction", false},
+    {"hoodie.compaction.target.io", SL_SETTING_INT, "512000",
+     "MB that one compaction plan may read and write", false},
+    {"hoodie.database.name", SL_SETTING_TEXT, "", "database of the table; enters the properties' checksum",
+     true},
+    {"hoodie.datasource.write.drop.partition.columns", SL_SETTING_BOOL, "false",
+     "partition columns are not stored in the files", true},
+    {"hoodie.datasource.write.hive_style_partitioning", SL_SETTING_BOOL, "false",
+     "partition folders are named field=value", true},
     {"hoodie.datasource.write.keygenerator.type", SL_SETTING_TEXT, "", "key generator of a new table", false},
-    {"hoodie.datasource.write.partitionpath.field", SL_SETTING_TEXT, "", "partition fields of a new table", false},
-    {"hoodie.datasource.write.partitionpath.urlencode", SL_SETTING_BOOL, "false", "escape special characters of partition values", true},
-    {"hoodie.datasource.write.precombine.field", SL_SETTING_TEXT, "", "old name of hoodie.table.ordering.fields", false},
-    {"hoodie.datasource.write.recordkey.field", SL_SETTING_TEXT, "", "record key fields of a new table", false},
-    {"hoodie.datasource.write.slash.separated.date.partitioning", SL_SETTING_BOOL, "false", "2024-01-31 becomes the folder 2024/01/31", true},
+    {"hoodie.datasource.write.partitionpath.field", SL_SETTING_TEXT, "", "partition fields of a new table",
+     false},
+    {"hoodie.datasource.write.partitionpath.urlencode", SL_SETTING_BOOL, "false",
+     "escape special characters of partition values", true},
+    {"hoodie.datasource.write.precombine.field", SL_SETTING_TEXT, "",
+     "old name of hoodie.table.ordering.fields", false},
+    {"hoodie.datasource.write.recordkey.field", SL_SETTING_TEXT, "", "record key fields of a new table",
+     false},
+    {"hoodie.datasource.write.slash.separated.date.partitioning", SL_SETTING_BOOL, "false",
+     "2024-01-31 becomes the folder 2024/01/31", true},
     {"hoodie.index.type", SL_SETTING_TEXT, "BUCKET", "index that finds the file group of a key", true},
-    {"hoodie.logfile.max.size", SL_SETTING_BYTES, "1073741824", "a flush rolls over to a new log file at this size", false},
+    {"hoodie.logfile.max.size", SL_SETTING_BYTES, "1073741824",
+     "a flush rolls over to a new log file at this size", false},
     {"hoodie.memory.spillable.map.path", SL_SETTING_TEXT, "/tmp", "folder for spilled runs", false},
-    {"hoodie.metadata.enable", SL_SETTING_BOOL, "true", "false: take an existing metadata table out of service on write", false},
+    {"hoodie.metadata.enable", SL_SETTING_BOOL, "true",
+     "false: take an existing metadata table out of service on write", false},
     {"hoodie.meta.fields.mode", SL_SETTING_TEXT, "ALL", "which meta columns are filled (version 10)", true},
     {"hoodie.parquet.block.size", SL_SETTING_BYTES, "125829120", "bytes of a row group", false},
-    {"hoodie.parquet.bloom.filter.enabled", SL_SETTING_BOOL, "false", "write Hudi's bloom filter into base files", false},
-    {"hoodie.parquet.compression.codec", SL_SETTING_TEXT, "zstd", "codec of new files: uncompressed, snappy, gzip, zstd, lz4_raw", false},
+    {"hoodie.parquet.bloom.filter.enabled", SL_SETTING_BOOL, "false",
+     "write Hudi's bloom filter into base files", false},
+    {"hoodie.parquet.compression.codec", SL_SETTING_TEXT, "zstd",
+     "codec of new files: uncompressed, snappy, gzip, zstd, lz4_raw", false},
     {"hoodie.parquet.dictionary.enabled", SL_SETTING_BOOL, "true", "dictionary encoding", false},
     {"hoodie.parquet.max.file.size", SL_SETTING_BYTES, "125829120", "target size of a base file", false},
     {"hoodie.parquet.page.size", SL_SETTING_BYTES, "1048576", "bytes of a page", false},
-    {"hoodie.parquet.small.file.limit", SL_SETTING_BYTES, "104857600", "base files below it take inserts", false},
-    {"hoodie.partition.metafile.use.base.format", SL_SETTING_BOOL, "false", "partition metadata as a Parquet file", true},
+    {"hoodie.parquet.small.file.limit", SL_SETTING_BYTES, "104857600", "base files below it take inserts",
+     false},
+    {"hoodie.partition.metafile.use.base.format", SL_SETTING_BOOL, "false",
+     "partition metadata as a Parquet file", true},
     {"hoodie.populate.meta.fields", SL_SETTING_BOOL, "true", "fill the five meta columns", true},
     {"hoodie.record.merge.mode", SL_SETTING_TEXT, "", "EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING", true},
     {"hoodie.table.base.file.format", SL_SETTING_TEXT, "PARQUET", "format of base files", true},
     {"hoodie.table.cdc.enabled", SL_SETTING_BOOL, "false", "keep change data", true},
-    {"hoodie.table.keygenerator.type", SL_SETTING_TEXT, "", "SIMPLE, COMPLEX or NON_PARTITION; inferred from the fields", true},
+    {"hoodie.table.keygenerator.type", SL_SETTING_TEXT, "",
+     "SIMPLE, COMPLEX or NON_PARTITION; inferred from the fields", true},
     {"hoodie.table.name", SL_SETTING_TEXT, "", "name of the table; default: last part of its path", true},
-    {"hoodie.table.ordering.fields", SL_SETTING_TEXT, "", "fields that decide between versions of a key", true},
+    {"hoodie.table.ordering.fields", SL_SETTING_TEXT, "", "fields that decide between versions of a key",
+     true},
     {"hoodie.table.partition.fields", SL_SETTING_TEXT, "", "partition fields", true},
     {"hoodie.table.recordkey.fields", SL_SETTING_TEXT, "", "record key fields", true},
     {"hoodie.table.storage.layout", SL_SETTING_TEXT, "default", "default or lsm_tree", true},
     {"hoodie.table.timeline.timezone", SL_SETTING_TEXT, "UTC", "zone of instants: UTC or LOCAL", true},
     {"hoodie.table.type", SL_SETTING_TEXT, "COPY_ON_WRITE", "COPY_ON_WRITE or MERGE_ON_READ", true},
     {"hoodie.table.version", SL_SETTING_INT, "9", "table version: 8, 9 or 10", true},
-    {"hoodie.write.concurrency.mode", SL_SETTING_TEXT, "SINGLE_WRITER", "only SINGLE_WRITER so far; sluice writers queue for the table's lock", false},
+    {"hoodie.write.concurrency.mode", SL_SETTING_TEXT, "SINGLE_WRITER",
+     "only SINGLE_WRITER so far; sluice writers queue for the table's lock", false},
     {"hoodie.write.lock.wait_time_ms", SL_SETTING_INT, "60000", "how long to wait for another writer", false},
-    {"hoodie.write.set.null.for.missing.columns", SL_SETTING_BOOL, "false", "a column missing from the input becomes null", false},
+    {"hoodie.write.set.null.for.missing.columns", SL_SETTING_BOOL, "false",
+     "a column missing from the input becomes null", false},
     {"hoodie.write.table.version", SL_SETTING_INT, "9", "version of a new table", false},
-    {"sluice.lsm.order", SL_SETTING_TEXT, "repair", "a run in the wrong key order: repair (sort it again) or strict (fail)", false},
-    {"sluice.memory", SL_SETTING_BYTES, "", "memory budget of one operation; default: a quarter of the machine", false},
+    {"sluice.lsm.order", SL_SETTING_TEXT, "repair",
+     "a run in the wrong key order: repair (sort it again) or strict (fail)", false},
+    {"sluice.memory", SL_SETTING_BYTES, "",
+     "memory budget of one operation; default: a quarter of the machine", false},
     {"sluice.parquet.compression.level", SL_SETTING_INT, "0", "level of the codec; 0: its default", false},
     {"sluice.threads", SL_SETTING_INT, "0", "threads; 0: one a core", false},
 };
@@ -95,7 +123,8 @@ static sl_status unknown(const char *key)
         }
     }
     sl_status status = sl_input("setting %s: unknown", key);
-    return nearest ? sl_hint(status, "did you mean %s?", nearest) : sl_hint(status, "`sluice config list` shows all settings");
+    return nearest ? sl_hint(status, "did you mean %s?", nearest)
+                   : sl_hint(status, "`sluice config list` shows all settings");
 }
 
 sl_status sl_setting_check(const char *key, const char *value)
@@ -115,8 +144,11 @@ sl_status sl_setting_check(const char *key, const char *value)
         if (end == value || *end)
             return sl_input("setting %s: \"%s\" is no whole number", key, value);
         return SL_OK;
-    case SL_SETTING_BYTES: SL_TRY_CTX(sl_parse_bytes(value, &bytes), "setting %s", key); return SL_OK;
-    case SL_SETTING_TEXT: return SL_OK;
+    case SL_SETTING_BYTES:
+        SL_TRY_CTX(sl_parse_bytes(value, &bytes), "setting %s", key);
+        return SL_OK;
+    case SL_SETTING_TEXT:
+        return SL_OK;
     }
     return SL_OK;
 }
@@ -126,10 +158,22 @@ sl_status sl_parse_bytes(const char *text, uint64_t *out)
     static const struct {
         const char *suffix;
         uint64_t factor;
-    } units[] = {{"", 1},       {"b", 1},          {"k", 1ull << 10}, {"kb", 1000},       {"kib", 1ull << 10}, {"m", 1ull << 20}, {"mb", 1000000},
-                 {"mib", 1ull << 20}, {"g", 1ull << 30}, {"gb", 1000000000}, {"gib", 1ull << 30}, {"t", 1ull << 40},   {"tib", 1ull << 40}};
+    } units[] = {{"", 1},
+                 {"b", 1},
+                 {"k", 1ull << 10},
+                 {"kb", 1000},
+                 {"kib", 1ull << 10},
+                 {"m", 1ull << 20},
+                 {"mb", 1000000},
+                 {"mib", 1ull << 20},
+                 {"g", 1ull << 30},
+                 {"gb", 1000000000},
+                 {"gib", 1ull << 30},
+                 {"t", 1ull << 40},
+                 {"tib", 1ull << 40}};
     char *end, suffix[4] = "";
-    unsigned long long number = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : (end = (char *)(uintptr_t)text, 0ull);
+    unsigned long long number =
+        isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : (end = (char *)(uintptr_t)text, 0ull);
     size_t n = strlen(end);
     for (size_t i = 0; i < n && n < sizeof suffix; i++)
         suffix[i] = (char)tolower((unsigned char)end[i]);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- settings of a handle ----------------------------------------------------------------------------------- */
+/* ---- settings of a handle
+ * ----------------------------------------------------------------------------------- */
 
 const char *sl_table_setting(const sl_table *table, const char *key, const char *fallback)
 {
@@ -17,7 +18,8 @@ sl_status sl_table_setting_int(const sl_table *table, const char *key, int64_t f
     const char *text = sl_table_setting(table, key, NULL);
     char *end;
     *out = text ? strtoll(text, &end, 10) : fallback;
-    return text && (end == text || *end) ? sl_input("setting %s: \"%s\" is no whole number", key, text) : SL_OK;
+    return text && (end == text || *end) ? sl_input("setting %s: \"%s\" is no whole number", key, text)
+                                         : SL_OK;
 }
 
 sl_status sl_table_setting_bytes(const sl_table *table, const char *key, uint64_t fallback, uint64_t *out)
@@ -53,15 +55,18 @@ sl_status hoodie_path(const sl_table *table, const char *relative, char **out)
 sl_status timeline_path(const sl_table *table, const char *file, char **out)
 {
     char *below;
-    SL_TRY(sl_path_join(sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"), file, &below));
+    SL_TRY(sl_path_join(sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"), file,
+                        &below));
     sl_status status = hoodie_path(table, below, out);
     sl_free(below);
     return status;
 }
 
-/* ---- interpretation ----------------------------------------------------------------------------------------- */
+/* ---- interpretation
+ * ----------------------------------------------------------------------------------------- */
 
-/* Where no merge mode is stored (spec/timeline.md 3.4): by payload class and strategy id, else by ordering field. */
+/* Where no merge mode is stored (spec/timeline.md 3.4): by payload class and strategy id, else by ordering
+ * field. */
 static enum sl_table_merge infer_merge(const sl_properties *p, bool has_ordering)
 {
     const char *payload = sl_properties_get(p, "hoodie.compaction.payload.class");
@@ -70,7 +75,8 @@ static enum sl_table_merge infer_merge(const sl_properties *p, bool has_ordering
         return SL_MERGE_EVENT_TIME;
     if (strategy && strcmp(strategy, "ce9acb64-bde0-424c-9b91-f6ebba25356d") == 0)
         return SL_MERGE_COMMIT_TIME;
-    if (payload && (strstr(payload, ".DefaultHoodieRecordPayload") || strstr(payload, ".EventTimeAvroPayload")))
+    if (payload &&
+        (strstr(payload, ".DefaultHoodieRecordPayload") || strstr(payload, ".EventTimeAvroPayload")))
         return SL_MERGE_EVENT_TIME;
     if (payload && strstr(payload, ".OverwriteWithLatestAvroPayload"))
         return SL_MERGE_COMMIT_TIME;
@@ -98,7 +104,8 @@ static sl_status interpret_merge(sl_table *t)
         t->merge = SL_MERGE_CUSTOM;
     else
         return sl_corrupt("hoodie.record.merge.mode is \"%s\"", mode);
-    if (t->merge == SL_MERGE_COMMIT_TIME || t->ordering.count == 0) { /* commit time clears the ordering fields (spec/lsm-layout.md 4.2) */
+    if (t->merge == SL_MERGE_COMMIT_TIME ||
+        t->ordering.count == 0) { /* commit time clears the ordering fields (spec/lsm-layout.md 4.2) */
         sl_strings_free(&t->ordering);
         if (t->merge == SL_MERGE_EVENT_TIME)
             t->merge = SL_MERGE_COMMIT_TIME;
@@ -112,8 +119,10 @@ static sl_status interpret_keys(sl_table *t)
     struct sl_keygen *k = &t->keygen;
     sl_keygen_free(k);
     memset(k, 0, sizeof *k);
-    SL_TRY(sl_strings_split(&k->record_fields, sl_properties_get_or(p, "hoodie.table.recordkey.fields", ""), ','));
-    SL_TRY(sl_strings_split(&k->partition_fields, sl_properties_get_or(p, "hoodie.table.partition.fields", ""), ','));
+    SL_TRY(sl_strings_split(&k->record_fields, sl_properties_get_or(p, "hoodie.table.recordkey.fields", ""),
+                            ','));
+    SL_TRY(sl_strings_split(&k->partition_fields,
+                            sl_properties_get_or(p, "hoodie.table.partition.fields", ""), ','));
     for (size_t i = 0; i < k->partition_fields.count; i++) { /* a custom generator's `field:TYPE` */
         char *colon = strchr(k->partition_fields.items[i], ':');
         if (colon)
@@ -121,11 +130,13 @@ static sl_status interpret_keys(sl_table *t)
     }
     k->hive_style = sl_properties_true(p, "hoodie.datasource.write.hive_style_partitioning", false);
     k->url_encode = sl_properties_true(p, "hoodie.datasource.write.partitionpath.urlencode", false);
-    k->slash_dates = sl_properties_true(p, "hoodie.datasource.write.slash.separated.date.partitioning", false);
+    k->slash_dates =
+        sl_properties_true(p, "hoodie.datasource.write.slash.separated.date.partitioning", false);
     const char *type = sl_properties_get(p, "hoodie.table.keygenerator.type");
-    sl_status status = type ? sl_keygen_kind_named(type, &k->kind)
-                            : sl_keygen_infer(k->record_fields.count, k->partition_fields.count,
-                                              k->partition_fields.count ? k->partition_fields.items[0] : "", &k->kind);
+    sl_status status =
+        type ? sl_keygen_kind_named(type, &k->kind)
+             : sl_keygen_infer(k->record_fields.count, k->partition_fields.count,
+                               k->partition_fields.count ? k->partition_fields.items[0] : "", &k->kind);
     /* A generator that we cannot run matters to writers only: sl_table_check_writable asks again. */
     if (sl_status_code(status) == SL_E_UNSUPPORTED) {
         sl_status_free(status);
@@ -148,7 +159,8 @@ static sl_status interpret_buckets(sl_table *t)
     if (count < 0 || count > 99999999)
         return sl_input("hoodie.bucket.index.num.buckets is %" PRId64 "; 1 to 99999999 are possible", count);
     t->buckets.buckets = (uint32_t)count;
-    return sl_strings_split(&t->buckets.hash_fields, sl_table_setting(t, "hoodie.bucket.index.hash.field", ""), ',');
+    return sl_strings_split(&t->buckets.hash_fields,
+                            sl_table_setting(t, "hoodie.bucket.index.hash.field", ""), ',');
 }
 
 static bool equals_ignoring_case(const char *a, const char *b)
@@ -177,9 +189,11 @@ static sl_status refuse_unreadable(const sl_table *t)
     if (t->version < 8 || t->version > 10)
         return sl_unsupported("table version %d (versions 8, 9 and 10 are supported)", t->version);
     if (!timeline_layout || strcmp(timeline_layout, "2") != 0)
-        return sl_unsupported("timeline layout version %s (only 2 is supported)", timeline_layout ? timeline_layout : "(absent)");
+        return sl_unsupported("timeline layout version %s (only 2 is supported)",
+                              timeline_layout ? timeline_layout : "(absent)");
     if (strcmp(sl_properties_get_or(p, "hoodie.table.base.file.format", "PARQUET"), "PARQUET") != 0)
-        return sl_unsupported("base file format %s (only PARQUET is supported)", sl_properties_get(p, "hoodie.table.base.file.format"));
+        return sl_unsupported("base file format %s (only PARQUET is supported)",
+                              sl_properties_get(p, "hoodie.table.base.file.format"));
     if (strcmp(sl_properties_get_or(p, "hoodie.table.format", "native"), "native") != 0)
         return sl_unsupported("table format %s", sl_properties_get(p, "hoodie.table.format"));
     if (sl_properties_get(p, "hoodie.bootstrap.base.path"))
@@ -215,13 +229,15 @@ static sl_status table_load(sl_table *t, const char *path, const sl_properties *
     sl_status status = properties_load(t->storage, t->path, &t->properties);
     if (sl_status_code(status) == SL_E_NOT_FOUND) {
         sl_status_free(status);
-        status = sl_hint(sl_not_found("no Hudi table here: .hoodie/hoodie.properties is missing"), "`sluice create` makes one");
+        status = sl_hint(sl_not_found("no Hudi table here: .hoodie/hoodie.properties is missing"),
+                         "`sluice create` makes one");
     }
     return status ? status : table_interpret(t);
 }
 
 /* Takes over the storage. */
-static sl_status table_open(sl_storage *storage, const char *uri, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+static sl_status table_open(sl_storage *storage, const char *uri, const char *path,
+                            const sl_properties *options, const sl_runtime *runtime, sl_table **out)
 {
     sl_table *t = sl_calloc(1, sizeof *t);
     if (!t) {
@@ -240,7 +256,8 @@ static sl_status table_open(sl_storage *storage, const char *uri, const char *pa
     return SL_OK;
 }
 
-sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime,
+                        sl_table **out)
 {
     sl_storage *storage;
     char *path;
@@ -250,7 +267,8 @@ sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_
     return status;
 }
 
-sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out)
+sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options,
+                           const sl_runtime *runtime, sl_table **out)
 {
     return table_open(storage, path, path, options, runtime, out);
 }
@@ -270,7 +288,8 @@ void sl_table_close(sl_table *t)
     sl_free(t);
 }
 
-/* ---- what we write ------------------------------------------------------------------------------------------ */
+/* ---- what we write
+ * ------------------------------------------------------------------------------------------ */
 
 static sl_status refuse_keygen(const sl_table *t)
 {
@@ -285,31 +304,39 @@ sl_status sl_table_check_writable(sl_table *t)
 {
     const sl_properties *p = &t->properties;
     if (strcmp(sl_table_setting(t, "hoodie.write.concurrency.mode", "SINGLE_WRITER"), "SINGLE_WRITER") != 0)
-        return sl_unsupported("hoodie.write.concurrency.mode=%s", sl_table_setting(t, "hoodie.write.concurrency.mode", ""));
+        return sl_unsupported("hoodie.write.concurrency.mode=%s",
+                              sl_table_setting(t, "hoodie.write.concurrency.mode", ""));
     if (t->merge == SL_MERGE_CUSTOM)
         return sl_unsupported("writing a table whose merge mode is CUSTOM");
     if (*sl_properties_get_or(p, "hoodie.table.partial.update.mode", ""))
-        return sl_unsupported("writing a table with partial updates (%s)", sl_properties_get(p, "hoodie.table.partial.update.mode"));
+        return sl_unsupported("writing a table with partial updates (%s)",
+                              sl_properties_get(p, "hoodie.table.partial.update.mode"));
     if (!t->populate_meta || strcmp(sl_properties_get_or(p, "hoodie.meta.fields.mode", "ALL"), "ALL") != 0)
-        return sl_unsupported("writing a table without all meta columns (hoodie.populate.meta.fields, hoodie.meta.fields.mode)");
+        return sl_unsupported("writing a table without all meta columns (hoodie.populate.meta.fields, "
+                              "hoodie.meta.fields.mode)");
     if (sl_properties_true(p, "hoodie.table.cdc.enabled", false))
         return sl_unsupported("writing a table that keeps change data (hoodie.table.cdc.enabled)");
     if (sl_properties_true(p, "hoodie.datasource.write.drop.partition.columns", false))
-        return sl_unsupported("writing a table whose files lack the partition columns (hoodie.datasource.write.drop.partition.columns)");
+        return sl_unsupported("writing a table whose files lack the partition columns "
+                              "(hoodie.datasource.write.drop.partition.columns)");
     if (sl_properties_true(p, "hoodie.partition.metafile.use.base.format", false))
-        return sl_unsupported("writing a table whose partition metadata is in Parquet (hoodie.partition.metafile.use.base.format)");
+        return sl_unsupported("writing a table whose partition metadata is in Parquet "
+                              "(hoodie.partition.metafile.use.base.format)");
     if (t->layout == SL_LAYOUT_LSM && t->version < 10)
-        return sl_unsupported("writing an lsm_tree table of version %d (the layout needs version 10)", t->version);
+        return sl_unsupported("writing an lsm_tree table of version %d (the layout needs version 10)",
+                              t->version);
     if (t->layout == SL_LAYOUT_DEFAULT && t->type == SL_MERGE_ON_READ)
         return sl_unsupported("writing a merge-on-read table of the default layout");
     SL_TRY(refuse_keygen(t));
     if (t->buckets.buckets == 0)
-        return sl_hint(sl_unsupported("writing a table without a simple bucket index"),
-                       "a table that other writers filled through a bucket index needs -c hoodie.index.type=BUCKET and "
-                       "-c hoodie.bucket.index.num.buckets=N with the N they use");
+        return sl_hint(
+            sl_unsupported("writing a table without a simple bucket index"),
+            "a table that other writers filled through a bucket index needs -c hoodie.index.type=BUCKET and "
+            "-c hoodie.bucket.index.num.buckets=N with the N they use");
     if (t->has_metadata_table && strcmp(sl_table_setting(t, "hoodie.metadata.enable", "true"), "false") != 0)
-        return sl_hint(sl_unsupported("writing a table whose metadata table is in service (%s)",
-                                      sl_properties_get(p, "hoodie.table.metadata.partitions")),
-                       "-c hoodie.metadata.enable=false takes it out of service; the next Spark writer builds it anew");
+        return sl_hint(
+            sl_unsupported("writing a table whose metadata table is in service (%s)",
+                           sl_properties_get(p, "hoodie.table.metadata.partitions")),
+            "-c hoodie.metadata.enable=false takes it out of service; the next Spark writer builds it anew");
     return SL_OK;
 }

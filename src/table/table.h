@@ -18,7 +18,8 @@
 #include "log/log.h"
 #include "storage/storage.h"
 
-/* ---- properties --------------------------------------------------------------------------------------------- */
+/* ---- properties
+ * --------------------------------------------------------------------------------------------- */
 
 /* Java properties in file order. Values are UTF-8. */
 typedef struct sl_properties {
@@ -29,10 +30,12 @@ SL_MUST_USE sl_status sl_properties_text(const sl_properties *p, const char *com
 const char *sl_properties_get(const sl_properties *p, const char *key); /* NULL when absent */
 const char *sl_properties_get_or(const sl_properties *p, const char *key, const char *fallback);
 bool sl_properties_true(const sl_properties *p, const char *key, bool fallback);
-SL_MUST_USE sl_status sl_properties_set(sl_properties *p, const char *key, const char *value); /* value NULL: removes */
+SL_MUST_USE sl_status sl_properties_set(sl_properties *p, const char *key,
+                                        const char *value); /* value NULL: removes */
 void sl_properties_free(sl_properties *p);
 
-/* ---- table -------------------------------------------------------------------------------------------------- */
+/* ---- table
+ * -------------------------------------------------------------------------------------------------- */
 
 enum sl_table_type { SL_COPY_ON_WRITE, SL_MERGE_ON_READ };
 enum sl_layout { SL_LAYOUT_DEFAULT, SL_LAYOUT_LSM };
@@ -40,18 +43,19 @@ enum sl_table_merge { SL_MERGE_COMMIT_TIME, SL_MERGE_EVENT_TIME, SL_MERGE_CUSTOM
 
 typedef struct sl_table {
     sl_storage *storage;
-    char *path;            /* of the table inside the storage */
-    char *uri;             /* as the user gave it */
+    char *path; /* of the table inside the storage */
+    char *uri;  /* as the user gave it */
     sl_properties properties;
-    sl_properties options; /* settings of this handle (hoodie.* and sluice.*): looked up before the table's properties */
+    sl_properties options; /* settings of this handle (hoodie.* and sluice.*): looked up before the table's
+                              properties */
     sl_runtime runtime;
-    int version;           /* 8, 9, 10 */
+    int version; /* 8, 9, 10 */
     enum sl_table_type type;
     enum sl_layout layout;
     enum sl_table_merge merge;
     struct sl_keygen keygen;
-    sl_strings ordering;   /* ordering fields; empty under commit time */
-    bool utc;              /* zone of the timeline */
+    sl_strings ordering; /* ordering fields; empty under commit time */
+    bool utc;            /* zone of the timeline */
     bool populate_meta;
     bool has_metadata_table; /* hoodie.table.metadata.partitions lists any */
     const char *name;
@@ -59,32 +63,42 @@ typedef struct sl_table {
 } sl_table;
 
 struct sl_create_options {
-    const char *name;                /* NULL: last component of the path */
-    const sl_type *schema;           /* data columns */
-    sl_properties properties;        /* hoodie.* properties to store; defaults are filled in (see properties_for_create) */
+    const char *name;      /* NULL: last component of the path */
+    const sl_type *schema; /* data columns */
+    sl_properties
+        properties; /* hoodie.* properties to store; defaults are filled in (see properties_for_create) */
 };
-/* Makes an empty table: folders, hoodie.properties. SL_E_EXISTS when there is one. Validates names, versions, layout,
- * merge mode and schema first; nothing is left behind on failure. */
+/* Makes an empty table: folders, hoodie.properties. SL_E_EXISTS when there is one. Validates names, versions,
+ * layout, merge mode and schema first; nothing is left behind on failure. */
 SL_MUST_USE sl_status sl_table_create(const char *uri, const struct sl_create_options *options);
-/* options are copied; runtime is borrowed for the table's life. Tables we cannot read are SL_E_UNSUPPORTED by name. */
-SL_MUST_USE sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime, sl_table **out);
-/* The same on a storage of the caller's making (tests wrap faults around it), which is taken over, also on failure. */
-SL_MUST_USE sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options, const sl_runtime *runtime, sl_table **out);
+/* options are copied; runtime is borrowed for the table's life. Tables we cannot read are SL_E_UNSUPPORTED by
+ * name. */
+SL_MUST_USE sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime,
+                                    sl_table **out);
+/* The same on a storage of the caller's making (tests wrap faults around it), which is taken over, also on
+ * failure. */
+SL_MUST_USE sl_status sl_table_open_on(sl_storage *storage, const char *path, const sl_properties *options,
+                                       const sl_runtime *runtime, sl_table **out);
 void sl_table_close(sl_table *table);
 /* A setting: handle option, else table property, else fallback. */
 const char *sl_table_setting(const sl_table *table, const char *key, const char *fallback);
-SL_MUST_USE sl_status sl_table_setting_int(const sl_table *table, const char *key, int64_t fallback, int64_t *out);
-SL_MUST_USE sl_status sl_table_setting_bytes(const sl_table *table, const char *key, uint64_t fallback, uint64_t *out); /* "64MiB" */
+SL_MUST_USE sl_status sl_table_setting_int(const sl_table *table, const char *key, int64_t fallback,
+                                           int64_t *out);
+SL_MUST_USE sl_status sl_table_setting_bytes(const sl_table *table, const char *key, uint64_t fallback,
+                                             uint64_t *out); /* "64MiB" */
 bool sl_table_setting_true(const sl_table *table, const char *key, bool fallback);
 SL_MUST_USE sl_status sl_parse_bytes(const char *text, uint64_t *out); /* 512MiB, 2g, 1000 */
 /* Path below the table; the caller frees. */
 SL_MUST_USE sl_status sl_table_path(const sl_table *table, const char *relative, char **out);
-/* Changes properties under the update protocol (backup, replace, check); value NULL removes. Caller holds the write lock. */
-SL_MUST_USE sl_status sl_table_set_properties(sl_table *table, const char *const *keys, const char *const *values, size_t count);
+/* Changes properties under the update protocol (backup, replace, check); value NULL removes. Caller holds the
+ * write lock. */
+SL_MUST_USE sl_status sl_table_set_properties(sl_table *table, const char *const *keys,
+                                              const char *const *values, size_t count);
 /* Refuses, by name, what we do not write: custom merge modes, metadata table in service, unknown features. */
 SL_MUST_USE sl_status sl_table_check_writable(sl_table *table);
 
-/* ---- settings ----------------------------------------------------------------------------------------------- */
+/* ---- settings
+ * ----------------------------------------------------------------------------------------------- */
 
 enum sl_setting_type { SL_SETTING_TEXT, SL_SETTING_BOOL, SL_SETTING_INT, SL_SETTING_BYTES };
 struct sl_setting {
@@ -92,18 +106,29 @@ struct sl_setting {
     enum sl_setting_type type;
     const char *fallback; /* "" none */
     const char *meaning;
-    bool stored;          /* lives in hoodie.properties: create takes it */
+    bool stored; /* lives in hoodie.properties: create takes it */
 };
 const struct sl_setting *sl_settings(size_t *count); /* sorted by key */
-/* SL_E_INPUT with the nearest known name as hint; also checks the value's form. Keys outside hoodie.* and sluice.* are unknown. */
+/* SL_E_INPUT with the nearest known name as hint; also checks the value's form. Keys outside hoodie.* and
+ * sluice.* are unknown. */
 SL_MUST_USE sl_status sl_setting_check(const char *key, const char *value);
 
-/* ---- timeline ----------------------------------------------------------------------------------------------- */
+/* ---- timeline
+ * ----------------------------------------------------------------------------------------------- */
 
 enum sl_action {
-    SL_ACTION_COMMIT, SL_ACTION_DELTACOMMIT, SL_ACTION_REPLACECOMMIT, SL_ACTION_CLUSTERING, SL_ACTION_COMPACTION,
-    SL_ACTION_LOGCOMPACTION, SL_ACTION_CLEAN, SL_ACTION_ROLLBACK, SL_ACTION_RESTORE, SL_ACTION_SAVEPOINT,
-    SL_ACTION_INDEXING, SL_ACTION_UNKNOWN,
+    SL_ACTION_COMMIT,
+    SL_ACTION_DELTACOMMIT,
+    SL_ACTION_REPLACECOMMIT,
+    SL_ACTION_CLUSTERING,
+    SL_ACTION_COMPACTION,
+    SL_ACTION_LOGCOMPACTION,
+    SL_ACTION_CLEAN,
+    SL_ACTION_ROLLBACK,
+    SL_ACTION_RESTORE,
+    SL_ACTION_SAVEPOINT,
+    SL_ACTION_INDEXING,
+    SL_ACTION_UNKNOWN,
 };
 const char *sl_action_name(enum sl_action action);
 
@@ -111,47 +136,60 @@ enum sl_instant_state { SL_REQUESTED, SL_INFLIGHT, SL_COMPLETED };
 typedef struct sl_instant {
     char requested[SL_INSTANT_BYTES];
     char completed[SL_INSTANT_BYTES]; /* "" while pending */
-    enum sl_action action;            /* what it is: a completed compaction says COMPACTION when its plan is still there */
-    enum sl_action completed_as;      /* action in the completed file's name */
+    enum sl_action
+        action; /* what it is: a completed compaction says COMPACTION when its plan is still there */
+    enum sl_action completed_as; /* action in the completed file's name */
     enum sl_instant_state state;
     bool has_requested, has_inflight;
 } sl_instant;
 typedef struct sl_timeline {
     sl_instant *instants; /* by requested time */
     size_t count;
-    char first_commit[SL_INSTANT_BYTES]; /* oldest active instant that is no savepoint; "": none. Older instants are archived, so completed. */
+    char first_commit[SL_INSTANT_BYTES]; /* oldest active instant that is no savepoint; "": none. Older
+                                            instants are archived, so completed. */
 } sl_timeline;
 SL_MUST_USE sl_status sl_timeline_load(const sl_table *table, sl_timeline *out);
 void sl_timeline_free(sl_timeline *timeline);
-/* NULL when it is not there. `writes` leaves out services that write no rows (clean, savepoint, rollback, ...). */
+/* NULL when it is not there. `writes` leaves out services that write no rows (clean, savepoint, rollback,
+ * ...). */
 const sl_instant *sl_timeline_find(const sl_timeline *timeline, const char *requested, enum sl_action action);
-bool sl_action_writes(enum sl_action action); /* commit, deltacommit, replacecommit, clustering, compaction, logcompaction */
+bool sl_action_writes(
+    enum sl_action action); /* commit, deltacommit, replacecommit, clustering, compaction, logcompaction */
 const sl_instant *sl_timeline_last_write(const sl_timeline *timeline); /* newest completed; NULL: none */
-/* Completion time of a writing instant: of the active timeline; of an archived one its requested time stands in. NULL: not completed. */
+/* Completion time of a writing instant: of the active timeline; of an archived one its requested time stands
+ * in. NULL: not completed. */
 const char *sl_timeline_completion(const sl_timeline *timeline, const char *requested);
-/* File name of an instant in a state: "T.commit.requested", "T.inflight", "T_C.deltacommit". `out` needs 96 bytes. */
+/* File name of an instant in a state: "T.commit.requested", "T.inflight", "T_C.deltacommit". `out` needs 96
+ * bytes. */
 void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, char *out);
 /* The bytes of an instant's file; empty files give an empty buffer. */
-SL_MUST_USE sl_status sl_instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, sl_buf *out);
+SL_MUST_USE sl_status sl_instant_read(const sl_table *table, const sl_instant *instant,
+                                      enum sl_instant_state state, sl_buf *out);
 /* Its decoded content: an object; an empty file gives {}. New reference. */
-SL_MUST_USE sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, json_t **out);
-/* "20240101", "2024-01-01", "2024-01-01 10:00:00[.123]", 14 or 17 digits -> 17 digits. `out` needs SL_INSTANT_BYTES. */
+SL_MUST_USE sl_status sl_instant_json(const sl_table *table, const sl_instant *instant,
+                                      enum sl_instant_state state, json_t **out);
+/* "20240101", "2024-01-01", "2024-01-01 10:00:00[.123]", 14 or 17 digits -> 17 digits. `out` needs
+ * SL_INSTANT_BYTES. */
 SL_MUST_USE sl_status sl_instant_parse(const char *text, char *out);
 /* Formats epoch milliseconds in the table's zone. */
 void sl_instant_format(int64_t epoch_ms, bool utc, char *out);
 
-/* The table's schema at a timeline: the newest completed write that has one, else the create schema, else a base file's.
- * Without the meta columns. `upto`: newest requested time that counts, NULL: all. */
-SL_MUST_USE sl_status sl_table_schema(const sl_table *table, const sl_timeline *timeline, const char *upto, const sl_type **out);
-/* Schema text as commits carry it: record <table>_record in hoodie.<table>, without or with the five meta columns. */
-SL_MUST_USE sl_status sl_table_schema_text(const sl_table *table, const sl_type *schema, bool with_meta, char **out);
+/* The table's schema at a timeline: the newest completed write that has one, else the create schema, else a
+ * base file's. Without the meta columns. `upto`: newest requested time that counts, NULL: all. */
+SL_MUST_USE sl_status sl_table_schema(const sl_table *table, const sl_timeline *timeline, const char *upto,
+                                      const sl_type **out);
+/* Schema text as commits carry it: record <table>_record in hoodie.<table>, without or with the five meta
+ * columns. */
+SL_MUST_USE sl_status sl_table_schema_text(const sl_table *table, const sl_type *schema, bool with_meta,
+                                           char **out);
 /* The five meta columns followed by the fields of `schema`. */
 SL_MUST_USE sl_status sl_schema_with_meta(const sl_type *schema, const sl_type **out);
 #define SL_META_COLUMNS 5
 extern const char *const sl_meta_names[SL_META_COLUMNS];
 enum { SL_META_COMMIT_TIME, SL_META_SEQNO, SL_META_RECORD_KEY, SL_META_PARTITION_PATH, SL_META_FILE_NAME };
 
-/* ---- commit metadata ---------------------------------------------------------------------------------------- */
+/* ---- commit metadata
+ * ---------------------------------------------------------------------------------------- */
 
 typedef struct sl_write_stat {
     char *partition, *path;      /* path relative to the table */
@@ -168,11 +206,13 @@ typedef struct sl_write_stat {
 void sl_write_stat_free(sl_write_stat *stat);
 /* Write stats as JSON in the shape of HoodieCommitMetadata. */
 SL_MUST_USE sl_status sl_write_stat_json(const sl_write_stat *stat, json_t **out);
-SL_MUST_USE sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out); /* what sl_write_stat_json gave */
-SL_MUST_USE sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation, const char *schema,
-                                              bool compacted, json_t **out);
+SL_MUST_USE sl_status sl_write_stat_parse(const json_t *json,
+                                          sl_write_stat *out); /* what sl_write_stat_json gave */
+SL_MUST_USE sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation,
+                                              const char *schema, bool compacted, json_t **out);
 
-/* ---- view --------------------------------------------------------------------------------------------------- */
+/* ---- view
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct sl_data_file {
     char *name;
@@ -182,10 +222,11 @@ typedef struct sl_data_file {
 } sl_data_file;
 typedef struct sl_slice {
     char base_instant[SL_INSTANT_BYTES];
-    const sl_data_file *base;  /* NULL: logs only */
-    const sl_data_file **logs; /* in merge order: base of chapter 9; replaced logs not yet left out (footers say that) */
+    const sl_data_file *base; /* NULL: logs only */
+    const sl_data_file *
+        *logs; /* in merge order: base of chapter 9; replaced logs not yet left out (footers say that) */
     size_t log_count;
-    bool pending_compaction;   /* opened by a compaction plan: reads merge it with the slice before */
+    bool pending_compaction; /* opened by a compaction plan: reads merge it with the slice before */
 } sl_slice;
 typedef struct sl_file_group {
     const char *partition; /* borrowed from the view */
@@ -206,14 +247,17 @@ typedef struct sl_view {
     sl_timeline timeline; /* as cut to the instant */
 } sl_view;
 struct sl_view_options {
-    const char *as_of;                /* requested time, inclusive; NULL: now */
-    const sl_strings *partitions;     /* only these paths; NULL: all */
+    const char *as_of;            /* requested time, inclusive; NULL: now */
+    const sl_strings *partitions; /* only these paths; NULL: all */
 };
-SL_MUST_USE sl_status sl_view_load(const sl_table *table, const struct sl_view_options *options, sl_view *out);
+SL_MUST_USE sl_status sl_view_load(const sl_table *table, const struct sl_view_options *options,
+                                   sl_view *out);
 void sl_view_free(sl_view *view);
-SL_MUST_USE sl_status sl_partitions_list(const sl_table *table, sl_strings *out); /* folders that hold .hoodie_partition_metadata */
+SL_MUST_USE sl_status sl_partitions_list(const sl_table *table,
+                                         sl_strings *out); /* folders that hold .hoodie_partition_metadata */
 
-/* What a reader merges: the newest base, then logs in order. A pending compaction's slice comes with the one before. */
+/* What a reader merges: the newest base, then logs in order. A pending compaction's slice comes with the one
+ * before. */
 typedef struct sl_read_slice {
     const sl_file_group *group;
     const sl_data_file *base;
@@ -221,30 +265,37 @@ typedef struct sl_read_slice {
     size_t log_count;
 } sl_read_slice;
 /* `read_optimized`: base files only (a slice without one yields nothing: *found false). */
-SL_MUST_USE sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, sl_read_slice *out, bool *found);
+SL_MUST_USE sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, sl_read_slice *out,
+                                          bool *found);
 void sl_read_slice_free(sl_read_slice *slice);
 
-/* ---- transactions ------------------------------------------------------------------------------------------- */
+/* ---- transactions
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct sl_txn sl_txn;
 struct sl_txn_options {
-    enum sl_action action;      /* commit, deltacommit, compaction, logcompaction, replacecommit */
-    const char *operation;      /* "UPSERT" ... */
-    const char *instant;        /* NULL: drawn now. A compaction's: its plan exists already. */
-    const json_t *plan;         /* content of the requested file; NULL: empty */
-    const char *plan_record;    /* its Avro record name */
+    enum sl_action action;   /* commit, deltacommit, compaction, logcompaction, replacecommit */
+    const char *operation;   /* "UPSERT" ... */
+    const char *instant;     /* NULL: drawn now. A compaction's: its plan exists already. */
+    const json_t *plan;      /* content of the requested file; NULL: empty */
+    const char *plan_record; /* its Avro record name */
 };
-/* Takes the table's write lock (waiting up to hoodie.write.lock.wait_time_ms; then SL_E_BUSY), rolls back what dead writers
- * left, draws the instant, creates requested and inflight. The table's properties are read anew under the lock. */
+/* Takes the table's write lock (waiting up to hoodie.write.lock.wait_time_ms; then SL_E_BUSY), rolls back
+ * what dead writers left, draws the instant, creates requested and inflight. The table's properties are read
+ * anew under the lock. */
 SL_MUST_USE sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl_txn **out);
 const char *sl_txn_instant(const sl_txn *txn);
-const sl_timeline *sl_txn_timeline(const sl_txn *txn); /* as it was when the instant was drawn, leftovers removed */
-/* Announces a data file: makes the partition (with its metadata file) and the marker. Thread-safe. kind: "CREATE", "MERGE". */
-SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind);
+const sl_timeline *
+sl_txn_timeline(const sl_txn *txn); /* as it was when the instant was drawn, leftovers removed */
+/* Announces a data file: makes the partition (with its metadata file) and the marker. Thread-safe. kind:
+ * "CREATE", "MERGE". */
+SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name,
+                                      const char *kind);
 /* Stats are copied. Thread-safe. */
 SL_MUST_USE sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat);
-/* Removes announced files that no stat names, then publishes: this is the commit. `schema`: Avro text without meta columns.
- * completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is rolled back. */
+/* Removes announced files that no stat names, then publishes: this is the commit. `schema`: Avro text without
+ * meta columns. completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is
+ * rolled back. */
 SL_MUST_USE sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed);
 /* Rolls back and frees; NULL is fine. A failure to clean up is left for the next writer. */
 void sl_txn_abort(sl_txn *txn);
@@ -256,17 +307,23 @@ void sl_table_lock_release(sl_table_lock *lock); /* NULL is fine */
 
 /* Rolls back pending writes of dead writers. Caller holds the lock. Counts what it did. */
 SL_MUST_USE sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back);
-/* Rolls back one instant, pending or the newest completed one. Takes the lock. `result`: the rollback's own instant. */
-SL_MUST_USE sl_status sl_rollback_instant(sl_table *table, const char *requested, char *result, size_t *files_deleted);
-/* A service is planned under the lock: draw its instant, look at the table, then write the plan as a requested instant. In
- * this order, so that nothing that completes later than the look can be older than the plan. Caller holds the lock. */
+/* Rolls back one instant, pending or the newest completed one. Takes the lock. `result`: the rollback's own
+ * instant. */
+SL_MUST_USE sl_status sl_rollback_instant(sl_table *table, const char *requested, char *result,
+                                          size_t *files_deleted);
+/* A service is planned under the lock: draw its instant, look at the table, then write the plan as a
+ * requested instant. In this order, so that nothing that completes later than the look can be older than the
+ * plan. Caller holds the lock. */
 SL_MUST_USE sl_status sl_txn_draw(const sl_table *table, char *instant);
-SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant, const json_t *plan, const char *plan_record);
-/* A task of a transaction that another process holds: it may announce files and collect stats; it never commits. */
+SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant,
+                                      const json_t *plan, const char *plan_record);
+/* A task of a transaction that another process holds: it may announce files and collect stats; it never
+ * commits. */
 SL_MUST_USE sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out);
 const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count); /* borrowed */
 void sl_txn_leave(sl_txn *txn);
-/* Takes the metadata table out of service (spec/metadata-table.md 8): properties first, then the folder. Caller holds the lock. */
+/* Takes the metadata table out of service (spec/metadata-table.md 8): properties first, then the folder.
+ * Caller holds the lock. */
 SL_MUST_USE sl_status sl_metadata_table_disable(sl_table *table);
 
 #endif

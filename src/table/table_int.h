@@ -18,18 +18,25 @@ SL_MUST_USE sl_status table_interpret(sl_table *table);
 SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);
 SL_MUST_USE sl_status timeline_path(const sl_table *table, const char *file, char **out);
 
-/* Marker files of an instant (spec/timeline.md 9.1): relative data file paths, both kinds of marker folder. Missing: empty. */
-SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files, bool *found);
-SL_MUST_USE sl_status marker_create(const sl_table *table, const char *instant, const char *partition, const char *file_name, const char *kind);
+/* Marker files of an instant (spec/timeline.md 9.1): relative data file paths, both kinds of marker folder.
+ * Missing: empty. */
+SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files,
+                                   bool *found);
+SL_MUST_USE sl_status marker_create(const sl_table *table, const char *instant, const char *partition,
+                                    const char *file_name, const char *kind);
 SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant);
 
-/* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the lock. */
+/* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the
+ * lock. */
 SL_MUST_USE sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char *out);
 
 /* Creates a timeline file exclusively; record NULL: empty. */
-SL_MUST_USE sl_status instant_create(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, const json_t *content, const char *record);
+SL_MUST_USE sl_status instant_create(const sl_table *table, const sl_instant *instant,
+                                     enum sl_instant_state state, const json_t *content, const char *record);
 
-/* Undoes a pending instant whose files are announced by markers. Caller holds the lock. `keep_requested`: a service's plan stays. */
-SL_MUST_USE sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested, size_t *files_deleted);
+/* Undoes a pending instant whose files are announced by markers. Caller holds the lock. `keep_requested`: a
+ * service's plan stays. */
+SL_MUST_USE sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested,
+                                       size_t *files_deleted);
 
 #endif

@@ -1,16 +1,17 @@
 /*
- * hoodie.properties on storage (spec/timeline.md 3.2, 3.3): a checksum of the names, a backup while it is replaced. We
- * replace atomically, but keep the backup step so that other writers can recover what we left, and recover what they left.
+ * hoodie.properties on storage (spec/timeline.md 3.2, 3.3): a checksum of the names, a backup while it is
+ * replaced. We replace atomically, but keep the backup step so that other writers can recover what we left,
+ * and recover what they left.
  */
 #include "table/table_int.h"
 #include <stdio.h>
 #include <string.h>
 
-#define PROPERTIES ".hoodie/hoodie.properties"
-#define BACKUP ".hoodie/hoodie.properties.backup"
+#define PROPERTIES           ".hoodie/hoodie.properties"
+#define BACKUP               ".hoodie/hoodie.properties.backup"
 #define PROPERTIES_BYTES_MAX ((size_t)64 << 20)
-#define LOAD_TRIES 5
-#define LOAD_WAIT_MS 200
+#define LOAD_TRIES           5
+#define LOAD_WAIT_MS         200
 
 void properties_checksum(const sl_properties *p, char *out)
 {
@@ -34,7 +35,8 @@ static sl_status validate(const sl_properties *p)
     return SL_OK;
 }
 
-static sl_status load_one(sl_storage *storage, const char *table_path, const char *relative, sl_properties *out)
+static sl_status load_one(sl_storage *storage, const char *table_path, const char *relative,
+                          sl_properties *out)
 {
     char *path;
     sl_buf text = {0};
@@ -71,7 +73,8 @@ sl_status properties_load(sl_storage *storage, const char *table_path, sl_proper
             sl_status_free(status);
             return SL_OK;
         }
-        bool both_missing = sl_status_code(status) == SL_E_NOT_FOUND && sl_status_code(from_backup) == SL_E_NOT_FOUND;
+        bool both_missing =
+            sl_status_code(status) == SL_E_NOT_FOUND && sl_status_code(from_backup) == SL_E_NOT_FOUND;
         sl_status_free(from_backup);
         if (both_missing)
             return status;
@@ -91,7 +94,8 @@ static sl_status recover(sl_table *table, const char *main_path, const char *bac
         return sl_storage_delete(table->storage, backup_path);
     }
     sl_status_free(status);
-    SL_TRY_CTX(load_one(table->storage, table->path, BACKUP, &p), "both %s and its backup are unusable", main_path);
+    SL_TRY_CTX(load_one(table->storage, table->path, BACKUP, &p), "both %s and its backup are unusable",
+               main_path);
     sl_properties_free(&p);
     sl_buf bytes = {0};
     status = sl_storage_read_all(table->storage, backup_path, PROPERTIES_BYTES_MAX, &bytes);
@@ -103,7 +107,8 @@ static sl_status recover(sl_table *table, const char *main_path, const char *bac
     return status;
 }
 
-sl_status sl_table_set_properties(sl_table *table, const char *const *keys, const char *const *values, size_t count)
+sl_status sl_table_set_properties(sl_table *table, const char *const *keys, const char *const *values,
+                                  size_t count)
 {
     char *main_path = NULL, *backup_path = NULL;
     sl_buf old = {0}, text = {0};

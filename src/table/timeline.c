@@ -42,7 +42,8 @@ static enum sl_action action_named(const char *name, size_t len)
     return SL_ACTION_UNKNOWN;
 }
 
-/* ---- file names --------------------------------------------------------------------------------------------- */
+/* ---- file names
+ * --------------------------------------------------------------------------------------------- */
 
 static bool take_time(const char **at, char *out)
 {
@@ -101,10 +102,12 @@ void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, cha
     else if (strcmp(instant->completed, instant->requested) == 0) /* legacy name: see complete_legacy */
         snprintf(out, 96, "%s.%s", instant->requested, actions[instant->completed_as].name);
     else
-        snprintf(out, 96, "%s_%s.%s", instant->requested, instant->completed, actions[instant->completed_as].name);
+        snprintf(out, 96, "%s_%s.%s", instant->requested, instant->completed,
+                 actions[instant->completed_as].name);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------ */
+/* ---- loading
+ * ------------------------------------------------------------------------------------------------ */
 
 static int by_time(const void *a, const void *b)
 {
@@ -115,13 +118,15 @@ static int by_time(const void *a, const void *b)
     return c ? c : (int)x->state - (int)y->state;
 }
 
-/* Folds the files of one instant: neighbours after sorting. The requested state comes first and knows the real action. */
+/* Folds the files of one instant: neighbours after sorting. The requested state comes first and knows the
+ * real action. */
 static size_t fold(sl_instant *files, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         sl_instant *last = kept ? &files[kept - 1] : NULL;
-        bool same = last && strcmp(last->requested, files[i].requested) == 0 && last->completed_as == files[i].completed_as;
+        bool same = last && strcmp(last->requested, files[i].requested) == 0 &&
+                    last->completed_as == files[i].completed_as;
         if (!same) {
             files[kept] = files[i];
             last = &files[kept++];
@@ -143,7 +148,8 @@ sl_status sl_timeline_load(const sl_table *table, sl_timeline *out)
     sl_status status = SL_OK;
     size_t count = 0;
     char folder[300];
-    snprintf(folder, sizeof folder, ".hoodie/%.255s", sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"));
+    snprintf(folder, sizeof folder, ".hoodie/%.255s",
+             sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"));
     SL_GO(sl_table_path(table, folder, &path));
     SL_GO(sl_storage_list(table->storage, path, &listing));
     if (!(instants = sl_calloc(listing.count + 1, sizeof *instants))) {
@@ -180,7 +186,8 @@ void sl_timeline_free(sl_timeline *timeline)
     memset(timeline, 0, sizeof *timeline);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------- */
+/* ---- asking
+ * ------------------------------------------------------------------------------------------------- */
 
 const sl_instant *sl_timeline_find(const sl_timeline *timeline, const char *requested, enum sl_action action)
 {
@@ -214,22 +221,26 @@ static size_t lower_bound(const sl_timeline *timeline, const char *requested)
 
 const char *sl_timeline_completion(const sl_timeline *timeline, const char *requested)
 {
-    for (size_t i = lower_bound(timeline, requested); i < timeline->count && strcmp(timeline->instants[i].requested, requested) == 0; i++)
+    for (size_t i = lower_bound(timeline, requested);
+         i < timeline->count && strcmp(timeline->instants[i].requested, requested) == 0; i++)
         if (actions[timeline->instants[i].action].writes)
             return timeline->instants[i].state == SL_COMPLETED ? timeline->instants[i].completed : NULL;
     /* Older than everything active: archived, so completed (spec/timeline.md 9.3, 12). */
     return *timeline->first_commit && strcmp(requested, timeline->first_commit) < 0 ? requested : NULL;
 }
 
-/* ---- contents ----------------------------------------------------------------------------------------------- */
+/* ---- contents
+ * ----------------------------------------------------------------------------------------------- */
 
 #define INSTANT_BYTES_MAX ((size_t)1 << 30) /* a commit of a million files is some hundred MB */
 
-sl_status sl_instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, sl_buf *out)
+sl_status sl_instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
+                          sl_buf *out)
 {
     char name[96], relative[420];
     sl_instant_file(instant, state, name);
-    snprintf(relative, sizeof relative, ".hoodie/%.255s/%s", sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"), name);
+    snprintf(relative, sizeof relative, ".hoodie/%.255s/%s",
+             sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"), name);
     char *path;
     SL_TRY(sl_table_path(table, relative, &path));
     sl_status status = sl_storage_read_all(table->storage, path, INSTANT_BYTES_MAX, out);
@@ -263,7 +274,8 @@ static sl_status decode(const sl_buf *bytes, json_t **out)
     return SL_OK;
 }
 
-sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum sl_instant_state state, json_t **out)
+sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
+                          json_t **out)
 {
     sl_buf bytes = {0};
     char name[96];
@@ -275,7 +287,8 @@ sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum
     return status ? sl_context(status, "instant %s", name) : SL_OK;
 }
 
-/* ---- times -------------------------------------------------------------------------------------------------- */
+/* ---- times
+ * -------------------------------------------------------------------------------------------------- */
 
 void sl_instant_format(int64_t epoch_ms, bool utc, char *out)
 {
@@ -285,9 +298,9 @@ void sl_instant_format(int64_t epoch_ms, bool utc, char *out)
         gmtime_r(&seconds, &t);
     else
         localtime_r(&seconds, &t);
-    snprintf(out, SL_INSTANT_BYTES, "%04u%02u%02u%02u%02u%02u%03u", (unsigned)(t.tm_year + 1900) % 10000u, (unsigned)(t.tm_mon + 1) % 100u,
-             (unsigned)t.tm_mday % 100u, (unsigned)t.tm_hour % 100u, (unsigned)t.tm_min % 100u, (unsigned)t.tm_sec % 100u,
-             (unsigned)(epoch_ms % 1000));
+    snprintf(out, SL_INSTANT_BYTES, "%04u%02u%02u%02u%02u%02u%03u", (unsigned)(t.tm_year + 1900) % 10000u,
+             (unsigned)(t.tm_mon + 1) % 100u, (unsigned)t.tm_mday % 100u, (unsigned)t.tm_hour % 100u,
+             (unsigned)t.tm_min % 100u, (unsigned)t.tm_sec % 100u, (unsigned)(epoch_ms % 1000));
 }
 
 sl_status sl_instant_parse(const char *text, char *out)
@@ -299,10 +312,13 @@ sl_status sl_instant_parse(const char *text, char *out)
         if (isdigit((unsigned char)*at) && n < 17)
             digits[n++] = *at;
         else if (only_digits || !strchr("-: .T", *at))
-            return sl_input("\"%s\" is no instant (examples: 20240131, 20240131101530123, 2024-01-31, '2024-01-31 10:15:30.123')", text);
+            return sl_input("\"%s\" is no instant (examples: 20240131, 20240131101530123, 2024-01-31, "
+                            "'2024-01-31 10:15:30.123')",
+                            text);
     }
     if (n != 8 && n != 14 && n != 17)
-        return sl_input("\"%s\" is no instant: 8, 14 or 17 digits are needed, with or without separators", text);
+        return sl_input("\"%s\" is no instant: 8, 14 or 17 digits are needed, with or without separators",
+                        text);
     /* A date alone is its midnight; a 14-digit time covers its whole second (spec/timeline.md 4). */
     memcpy(digits + n, n == 8 ? "000000000" : "999", n == 17 ? 0 : n == 14 ? 3 : 9);
     memcpy(out, digits, 17);

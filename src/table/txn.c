@@ -3,10 +3,11 @@
  *
  *   lock -> leftovers of dead writers rolled back -> instant drawn -> requested -> inflight
  *        -> (marker -> data file, durable)*
- *        -> unnamed files removed -> completed file created exclusively: the commit -> markers removed -> unlock
+ *        -> unnamed files removed -> completed file created exclusively: the commit -> markers removed ->
+ * unlock
  *
- * A crash before the completed file leaves the old table plus leftovers that the next writer finds by their markers; a
- * crash after it leaves the new table.
+ * A crash before the completed file leaves the old table plus leftovers that the next writer finds by their
+ * markers; a crash after it leaves the new table.
  */
 #include "table/table_int.h"
 #include <pthread.h>
@@ -42,7 +43,8 @@ static void txn_free(sl_txn *txn)
     sl_free(txn);
 }
 
-/* ---- begin -------------------------------------------------------------------------------------------------- */
+/* ---- begin
+ * -------------------------------------------------------------------------------------------------- */
 
 /* What another writer changed since the table was opened counts from here on. */
 static sl_status reload_properties(sl_table *table)
@@ -73,7 +75,8 @@ static sl_status txn_resume(sl_txn *txn, const struct sl_txn_options *options)
     if (!planned || !planned->has_requested)
         return sl_not_found("there is no %s plan %s", sl_action_name(options->action), options->instant);
     if (planned->state == SL_COMPLETED)
-        return sl_errorf(SL_E_EXISTS, "%s %s is completed already", sl_action_name(options->action), options->instant);
+        return sl_errorf(SL_E_EXISTS, "%s %s is completed already", sl_action_name(options->action),
+                         options->instant);
     txn->instant = *planned;
     if (planned->has_inflight) {
         size_t deleted;
@@ -89,7 +92,9 @@ sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl
     SL_NEW(txn);
     pthread_mutex_init(&txn->mutex, NULL);
     txn->table = table;
-    txn->keep_requested = options->action == SL_ACTION_COMPACTION || options->action == SL_ACTION_LOGCOMPACTION || options->action == SL_ACTION_CLUSTERING;
+    txn->keep_requested = options->action == SL_ACTION_COMPACTION ||
+                          options->action == SL_ACTION_LOGCOMPACTION ||
+                          options->action == SL_ACTION_CLUSTERING;
     sl_status status = SL_OK;
     size_t rolled_back;
     if (!(txn->operation = sl_strdup(options->operation))) {
@@ -115,7 +120,8 @@ done:
     return status;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -------------------------------------------------------------------------------------------------- */
 
 sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind)
 {
@@ -138,7 +144,8 @@ static sl_status copy_stat(const sl_write_stat *from, sl_write_stat *to)
     to->file_id = sl_strdup(from->file_id);
     to->prev_commit = sl_strdup(from->prev_commit);
     to->prev_base_file = from->prev_base_file ? sl_strdup(from->prev_base_file) : NULL;
-    if (to->partition && to->path && to->file_id && to->prev_commit && (to->prev_base_file || !from->prev_base_file))
+    if (to->partition && to->path && to->file_id && to->prev_commit &&
+        (to->prev_base_file || !from->prev_base_file))
         return SL_OK;
     sl_write_stat_free(to);
     return sl_nomem();
@@ -168,7 +175,8 @@ sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
     return status;
 }
 
-/* ---- commit ------------------------------------------------------------------------------------------------- */
+/* ---- commit
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Tasks finish in any order; the commit lists their files in one. */
 static int stat_compare(const void *a, const void *b)
@@ -182,8 +190,8 @@ static int stat_compare(const void *a, const void *b)
     return c ? c : -strcmp(x->path, y->path); /* `.log` before `.deletes` */
 }
 
-/* Files that were announced but that no stat names (a task that ran twice, an output nobody needed) must not stay. The
- * markers tell, so that tasks of other processes count too. */
+/* Files that were announced but that no stat names (a task that ran twice, an output nobody needed) must not
+ * stay. The markers tell, so that tasks of other processes count too. */
 static sl_status txn_reconcile(sl_txn *txn)
 {
     sl_strings named = {0}, announced = {0};
@@ -220,10 +228,12 @@ static sl_status txn_complete(sl_txn *txn, const json_t *metadata)
     if (!status)
         status = instant_draw(txn->table, &now, txn->instant.completed);
     sl_timeline_free(&now);
-    return status ? status : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, "HoodieCommitMetadata");
+    return status ? status
+                  : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, "HoodieCommitMetadata");
 }
 
-/* After a failed create: an error of the last fsync may come when the file is already there, and then it counts. */
+/* After a failed create: an error of the last fsync may come when the file is already there, and then it
+ * counts. */
 static bool completed_file_exists(const sl_txn *txn)
 {
     char name[96], *path;
@@ -243,10 +253,12 @@ sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
     sl_status status = SL_OK;
     SL_GO(txn_reconcile(txn));
     qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
-    SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested, &metadata));
+    SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested,
+                                  &metadata));
     status = txn_complete(txn, metadata);
     if (status && completed_file_exists(txn)) {
-        status = sl_context(status, "instant %s is published, but perhaps not yet durable", txn->instant.requested);
+        status = sl_context(status, "instant %s is published, but perhaps not yet durable",
+                            txn->instant.requested);
         json_decref(metadata);
         txn_free(txn);
         return status;
@@ -274,7 +286,8 @@ void sl_txn_abort(sl_txn *txn)
     txn_free(txn);
 }
 
-sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant, const json_t *plan, const char *plan_record)
+sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant, const json_t *plan,
+                          const char *plan_record)
 {
     sl_instant requested = {.action = action};
     snprintf(requested.requested, sizeof requested.requested, "%s", instant);
@@ -290,7 +303,8 @@ sl_status sl_txn_draw(const sl_table *table, char *instant)
     return status;
 }
 
-/* ---- tasks of other processes -------------------------------------------------------------------------------- */
+/* ---- tasks of other processes
+ * -------------------------------------------------------------------------------- */
 
 sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out)
 {
@@ -299,7 +313,8 @@ sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instan
     const sl_instant *pending = sl_timeline_find(&timeline, instant, action);
     bool alive = pending && pending->state == SL_INFLIGHT;
     sl_txn *txn = alive ? sl_calloc(1, sizeof *txn) : NULL;
-    sl_status status = !alive ? sl_errorf(SL_E_CONFLICT, "the %s %s is not under way (any more)", sl_action_name(action), instant)
+    sl_status status = !alive ? sl_errorf(SL_E_CONFLICT, "the %s %s is not under way (any more)",
+                                          sl_action_name(action), instant)
                        : !txn ? sl_nomem()
                               : SL_OK;
     if (!status) {

@@ -3,15 +3,17 @@
  * spec/timeline.md 12). Reads listings and the timeline only, never a data file.
  *
  *   1. a completed replacecommit hides the groups it names
- *   2. every completed base file opens a slice at its instant; a pending compaction opens an empty one at the plan's
- *   3. a completed log goes to the newest slice whose base instant is not after the log's completion; where there is
- *      none it opens one at its own instant
+ *   2. every completed base file opens a slice at its instant; a pending compaction opens an empty one at the
+ * plan's
+ *   3. a completed log goes to the newest slice whose base instant is not after the log's completion; where
+ * there is none it opens one at its own instant
  */
 #include "table/table_int.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- sets of (partition, file id, instant) from the timeline ------------------------------------------------- */
+/* ---- sets of (partition, file id, instant) from the timeline
+ * ------------------------------------------------- */
 
 struct group_mark {
     char *partition, *file_id;
@@ -29,7 +31,8 @@ static int mark_compare(const void *a, const void *b)
     return c ? c : strcmp(x->file_id, y->file_id);
 }
 
-static sl_status mark_add(struct group_marks *marks, const char *partition, const char *file_id, const char *instant)
+static sl_status mark_add(struct group_marks *marks, const char *partition, const char *file_id,
+                          const char *instant)
 {
     if (!partition || !file_id)
         return sl_corrupt("file group without partition or file id");
@@ -51,11 +54,13 @@ static sl_status mark_add(struct group_marks *marks, const char *partition, cons
     return SL_OK;
 }
 
-static const struct group_mark *mark_find(const struct group_marks *marks, const char *partition, const char *file_id)
+static const struct group_mark *mark_find(const struct group_marks *marks, const char *partition,
+                                          const char *file_id)
 {
     /* The key is only read; the casts drop const because bsearch's key shares the element type. */
     struct group_mark key = {(char *)(uintptr_t)partition, (char *)(uintptr_t)file_id, NULL};
-    return marks->count ? bsearch(&key, marks->items, marks->count, sizeof *marks->items, mark_compare) : NULL;
+    return marks->count ? bsearch(&key, marks->items, marks->count, sizeof *marks->items, mark_compare)
+                        : NULL;
 }
 
 static void marks_free(struct group_marks *marks)
@@ -67,7 +72,8 @@ static void marks_free(struct group_marks *marks)
     sl_free(marks->items);
 }
 
-static sl_status collect_replaced(const sl_table *table, const sl_timeline *timeline, struct group_marks *marks)
+static sl_status collect_replaced(const sl_table *table, const sl_timeline *timeline,
+                                  struct group_marks *marks)
 {
     for (size_t i = 0; i < timeline->count; i++) {
         const sl_instant *instant = &timeline->instants[i];
@@ -79,9 +85,8 @@ static sl_status collect_replaced(const sl_table *table, const sl_timeline *time
         SL_TRY(sl_instant_json(table, instant, SL_COMPLETED, &commit));
         sl_status status = SL_OK;
         json_object_foreach(json_object_get(commit, "partitionToReplaceFileIds"), partition, ids)
-            json_array_foreach(ids, n, id)
-                if (!status)
-                    status = mark_add(marks, partition, json_string_value(id), instant->requested);
+            json_array_foreach(ids, n, id) if (!status) status =
+                mark_add(marks, partition, json_string_value(id), instant->requested);
         json_decref(commit);
         SL_TRY_CTX(status, "instant %s", instant->requested);
     }
@@ -89,20 +94,21 @@ static sl_status collect_replaced(const sl_table *table, const sl_timeline *time
     return SL_OK;
 }
 
-static sl_status collect_pending_compactions(const sl_table *table, const sl_timeline *timeline, struct group_marks *marks)
+static sl_status collect_pending_compactions(const sl_table *table, const sl_timeline *timeline,
+                                             struct group_marks *marks)
 {
     for (size_t i = 0; i < timeline->count; i++) {
         const sl_instant *instant = &timeline->instants[i];
-        if (instant->action != SL_ACTION_COMPACTION || instant->state == SL_COMPLETED || !instant->has_requested)
+        if (instant->action != SL_ACTION_COMPACTION || instant->state == SL_COMPLETED ||
+            !instant->has_requested)
             continue;
         json_t *plan, *operation;
         size_t n;
         SL_TRY(sl_instant_json(table, instant, SL_REQUESTED, &plan));
         sl_status status = SL_OK;
-        json_array_foreach(json_object_get(plan, "operations"), n, operation)
-            if (!status)
-                status = mark_add(marks, json_string_value(json_object_get(operation, "partitionPath")),
-                                  json_string_value(json_object_get(operation, "fileId")), instant->requested);
+        json_array_foreach(json_object_get(plan, "operations"), n, operation) if (!status) status =
+            mark_add(marks, json_string_value(json_object_get(operation, "partitionPath")),
+                     json_string_value(json_object_get(operation, "fileId")), instant->requested);
         json_decref(plan);
         SL_TRY_CTX(status, "plan %s", instant->requested);
     }
@@ -110,7 +116,8 @@ static sl_status collect_pending_compactions(const sl_table *table, const sl_tim
     return SL_OK;
 }
 
-/* ---- slices of one group ------------------------------------------------------------------------------------ */
+/* ---- slices of one group
+ * ------------------------------------------------------------------------------------ */
 
 static sl_slice *slice_open(sl_file_group *group, const char *instant)
 {
@@ -140,7 +147,8 @@ static sl_status slice_add_log(sl_slice *slice, const sl_data_file *log)
 {
     /* Grows by doubling whenever the count is a power of two. */
     if ((slice->log_count & (slice->log_count - 1)) == 0) {
-        const sl_data_file **grown = sl_realloc_array(slice->logs, slice->log_count ? slice->log_count * 2 : 1, sizeof *grown);
+        const sl_data_file **grown =
+            sl_realloc_array(slice->logs, slice->log_count ? slice->log_count * 2 : 1, sizeof *grown);
         if (!grown)
             return sl_nomem();
         slice->logs = grown;
@@ -149,7 +157,10 @@ static sl_status slice_add_log(sl_slice *slice, const sl_data_file *log)
     return SL_OK;
 }
 
-static bool is_log(enum sl_file_kind kind) { return kind == SL_FILE_LOG || kind == SL_FILE_DELETES || kind == SL_FILE_INLINE_LOG; }
+static bool is_log(enum sl_file_kind kind)
+{
+    return kind == SL_FILE_LOG || kind == SL_FILE_DELETES || kind == SL_FILE_INLINE_LOG;
+}
 
 static sl_status group_slices(sl_file_group *group, const char *pending_instant)
 {
@@ -165,7 +176,8 @@ static sl_status group_slices(sl_file_group *group, const char *pending_instant)
     return SL_OK;
 }
 
-/* ---- files of one partition --------------------------------------------------------------------------------- */
+/* ---- files of one partition
+ * --------------------------------------------------------------------------------- */
 
 /* By file id, then base files by instant, then logs in log order. */
 static int file_compare(const void *a, const void *b)
@@ -186,7 +198,8 @@ static void files_free(sl_data_file *files, size_t count)
 }
 
 /* Completed data files of a folder, sorted; names that are none are left alone. */
-static sl_status partition_files(const sl_table *table, const sl_timeline *timeline, const char *partition, sl_data_file **out, size_t *out_count)
+static sl_status partition_files(const sl_table *table, const sl_timeline *timeline, const char *partition,
+                                 sl_data_file **out, size_t *out_count)
 {
     char *path;
     sl_listing listing = {0};
@@ -230,14 +243,16 @@ done:
     return SL_OK;
 }
 
-/* ---- the view ----------------------------------------------------------------------------------------------- */
+/* ---- the view
+ * ----------------------------------------------------------------------------------------------- */
 
 struct marks {
     struct group_marks replaced, pending;
 };
 
 /* One group from the files [first, first + count) of a partition; takes them over. */
-static sl_status group_make(sl_partition *partition, const struct marks *marks, sl_data_file *files, size_t count)
+static sl_status group_make(sl_partition *partition, const struct marks *marks, sl_data_file *files,
+                            size_t count)
 {
     sl_file_group *group = &partition->groups[partition->group_count];
     memset(group, 0, sizeof *group);
@@ -261,7 +276,8 @@ static sl_status group_make(sl_partition *partition, const struct marks *marks, 
     return group_slices(group, pending ? pending->instant : NULL);
 }
 
-static sl_status partition_load(const sl_table *table, const sl_timeline *timeline, const struct marks *marks, sl_partition *partition)
+static sl_status partition_load(const sl_table *table, const sl_timeline *timeline, const struct marks *marks,
+                                sl_partition *partition)
 {
     sl_data_file *files = NULL;
     size_t count = 0;
@@ -313,7 +329,8 @@ sl_status sl_view_load(const sl_table *table, const struct sl_view_options *opti
         }
         view.partition_count++;
         status = partition_load(table, &view.timeline, &marks, p);
-        if (options && options->partitions && sl_status_code(status) == SL_E_NOT_FOUND) { /* a partition that is not there yet */
+        if (options && options->partitions &&
+            sl_status_code(status) == SL_E_NOT_FOUND) { /* a partition that is not there yet */
             sl_status_free(status);
             status = SL_OK;
         }
@@ -350,9 +367,11 @@ void sl_view_free(sl_view *view)
     memset(view, 0, sizeof *view);
 }
 
-/* ---- what a reader merges ----------------------------------------------------------------------------------- */
+/* ---- what a reader merges
+ * ----------------------------------------------------------------------------------- */
 
-sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, sl_read_slice *out, bool *found)
+sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, sl_read_slice *out,
+                              bool *found)
 {
     sl_read_slice slice = {.group = group};
     size_t last = 0; /* oldest slice that takes part */
@@ -374,7 +393,8 @@ sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, s
     SL_NEW_ARRAY(slice.logs, logs + 1);
     slice.base = group->slices[last].base;
     for (size_t i = last + 1; i-- > 0;) { /* older slice first: spec/lsm-layout.md 7, rule 4 */
-        memcpy(slice.logs + slice.log_count, group->slices[i].logs, group->slices[i].log_count * sizeof *slice.logs);
+        memcpy(slice.logs + slice.log_count, group->slices[i].logs,
+               group->slices[i].log_count * sizeof *slice.logs);
         slice.log_count += group->slices[i].log_count;
     }
     *found = slice.base || slice.log_count;

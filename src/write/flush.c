@@ -5,8 +5,8 @@
  *   merge    copy-on-write: base and rows folded into a new base file of the same group
  *   log      lsm_tree: rows reduced to operands, a sorted data log and, when needed, a delete log
  *
- * A delete in a group without a base file still matters on merge-on-read: it outlives older rows that come later, so it is
- * logged, and then the rows are logged beside it.
+ * A delete in a group without a base file still matters on merge-on-read: it outlives older rows that come
+ * later, so it is logged, and then the rows are logged beside it.
  */
 #include "write/write_int.h"
 #include <stdio.h>
@@ -20,13 +20,14 @@ struct task {
     const char *partition;
     uint32_t number;
     char file_id[80];
-    const sl_data_file *base;    /* NULL: the group has none */
-    bool exists;                 /* the group has a slice */
-    struct sl_run *runs;         /* owned array; streams are handed to the merge */
+    const sl_data_file *base; /* NULL: the group has none */
+    bool exists;              /* the group has a slice */
+    struct sl_run *runs;      /* owned array; streams are handed to the merge */
     size_t run_count;
 };
 
-/* ---- the group on storage ----------------------------------------------------------------------------------- */
+/* ---- the group on storage
+ * ----------------------------------------------------------------------------------- */
 
 static const sl_partition *find_partition(const sl_view *view, const char *path)
 {
@@ -36,7 +37,8 @@ static const sl_partition *find_partition(const sl_view *view, const char *path)
     return NULL;
 }
 
-/* At most one group may carry a bucket's number, and no number may reach the bucket count (spec/write-path.md 5.1). */
+/* At most one group may carry a bucket's number, and no number may reach the bucket count
+ * (spec/write-path.md 5.1). */
 static sl_status find_group(struct task *t)
 {
     const sl_table *table = t->flush->table;
@@ -46,13 +48,17 @@ static sl_status find_group(struct task *t)
         const sl_file_group *g = &partition->groups[i];
         int64_t bucket = sl_bucket_of_file_id(g->file_id);
         if (bucket < 0)
-            return sl_unsupported("file group %s has no bucket number: the table was not written through a bucket index", g->file_id);
+            return sl_unsupported(
+                "file group %s has no bucket number: the table was not written through a bucket index",
+                g->file_id);
         if (bucket >= (int64_t)table->buckets.buckets)
-            return sl_input("file group %s has bucket number %" PRId64 ", but the bucket count is %" PRIu32, g->file_id, bucket, table->buckets.buckets);
+            return sl_input("file group %s has bucket number %" PRId64 ", but the bucket count is %" PRIu32,
+                            g->file_id, bucket, table->buckets.buckets);
         if ((uint32_t)bucket != t->group->bucket)
             continue;
         if (found)
-            return sl_corrupt("bucket %" PRIu32 " has two file groups, %s and %s", t->group->bucket, found->file_id, g->file_id);
+            return sl_corrupt("bucket %" PRIu32 " has two file groups, %s and %s", t->group->bucket,
+                              found->file_id, g->file_id);
         found = g;
     }
     if (!found)
@@ -64,7 +70,8 @@ static sl_status find_group(struct task *t)
     return SL_OK;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------- */
+/* ---- runs
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Each run of the sorter, stamped with meta columns (rows) or as it is (deletes). */
 static sl_status open_incoming(struct task *t)
@@ -88,7 +95,8 @@ static sl_status add_base_run(struct task *t)
     char *relative = NULL;
     if (!runs)
         return sl_nomem();
-    struct sl_run_options options = {.schema = t->flush->schema->full, .sorted = true, .pool = t->flush->table->runtime.pool};
+    struct sl_run_options options = {
+        .schema = t->flush->schema->full, .sorted = true, .pool = t->flush->table->runtime.pool};
     sl_status status = sl_path_join(t->partition, t->base->name, &relative);
     if (!status)
         status = sl_run_open(t->flush->table, relative, &options, &runs[0].rows);
@@ -128,14 +136,16 @@ static sl_status merge_rules(const struct task *t, struct sl_merge_options *out)
 }
 
 /* The merge owns the streams whatever it returns. */
-static sl_status open_merge(struct task *t, const struct sl_merge_options *rules, struct sl_merge_counts *counts, sl_stream **out)
+static sl_status open_merge(struct task *t, const struct sl_merge_options *rules,
+                            struct sl_merge_counts *counts, sl_stream **out)
 {
     size_t count = t->run_count;
     t->run_count = 0;
     return sl_merge_open(t->runs, count, rules, counts, out);
 }
 
-/* ---- base files --------------------------------------------------------------------------------------------- */
+/* ---- base files
+ * --------------------------------------------------------------------------------------------- */
 
 static sl_status drain(sl_stream *rows, sl_file_writer *w)
 {
@@ -171,7 +181,8 @@ static sl_status write_base(struct task *t)
     SL_GO(drain(rows, w));
     sl_stream_close(rows);
     rows = NULL;
-    /* A base file may be empty: it replaces one whose rows are all deleted. A new group without rows needs no file. */
+    /* A base file may be empty: it replaces one whose rows are all deleted. A new group without rows needs no
+     * file. */
     if (!t->base && sl_file_writer_rows(w) == 0)
         goto done;
     sl_write_stat stat = {.num_writes = sl_file_writer_rows(w),
@@ -195,10 +206,12 @@ done:
     return status;
 }
 
-/* ---- logs --------------------------------------------------------------------------------------------------- */
+/* ---- logs
+ * --------------------------------------------------------------------------------------------------- */
 
-/* The log files of one flush: `rows` and `deletes` share a version and roll over to the next by size; what follows a
- * commit-time delete (`second`, rare) waits until they are closed, because its version must be higher. */
+/* The log files of one flush: `rows` and `deletes` share a version and roll over to the next by size; what
+ * follows a commit-time delete (`second`, rare) waits until they are closed, because its version must be
+ * higher. */
 struct log_files {
     struct task *task;
     sl_file_writer *rows, *deletes;
@@ -299,7 +312,8 @@ static sl_status write_late(struct log_files *l)
     l->deletes_version = ++l->version;
     for (int is_deletes = 0; is_deletes < 2; is_deletes++)
         for (size_t i = 0; i < l->late[is_deletes].count; i++)
-            SL_TRY(is_deletes ? take_deletes(l, l->late[1].items[i], false) : take_rows(l, l->late[0].items[i], false));
+            SL_TRY(is_deletes ? take_deletes(l, l->late[1].items[i], false)
+                              : take_rows(l, l->late[0].items[i], false));
     return close_open_logs(l);
 }
 
@@ -345,7 +359,8 @@ static sl_status write_logs(struct task *t)
     sl_status status = SL_OK;
     SL_GO(sl_table_setting_bytes(t->flush->table, "hoodie.logfile.max.size", 1 << 30, &l.roll_bytes));
     SL_GO(merge_rules(t, &rules));
-    /* Rows and deletes of one key must not part without an order between them: then it is reduced all the same. */
+    /* Rows and deletes of one key must not part without an order between them: then it is reduced all the
+     * same. */
     if (rules.keep_duplicates && !t->flush->saw_deletes) {
         status = write_unreduced(t, &l, &rules);
         goto done;
@@ -362,7 +377,8 @@ done:
     return status;
 }
 
-/* ---- the task ----------------------------------------------------------------------------------------------- */
+/* ---- the task
+ * ----------------------------------------------------------------------------------------------- */
 
 sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
 {

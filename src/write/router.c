@@ -1,6 +1,7 @@
 /*
- * Rows to file groups: partition path and bucket of each row name its group, a counting sort over the batch gathers each
- * group's rows, and they go to the group's sorter in arrival order. When the budget is used up the largest sorter spills.
+ * Rows to file groups: partition path and bucket of each row name its group, a counting sort over the batch
+ * gathers each group's rows, and they go to the group's sorter in arrival order. When the budget is used up
+ * the largest sorter spills.
  */
 #include "write/write_int.h"
 #include <stdio.h>
@@ -35,7 +36,8 @@ void router_free(struct router *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- partitions --------------------------------------------------------------------------------------------- */
+/* ---- partitions
+ * --------------------------------------------------------------------------------------------- */
 
 static size_t partition_slot(const struct router *r, const char *path, size_t len)
 {
@@ -78,8 +80,9 @@ static sl_status check_path(const char *path, size_t len)
         const char *part = path + start;
         if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.') ||
             (start == 0 && n >= 7 && memcmp(part, ".hoodie", 7) == 0))
-            return sl_hint(sl_input("partition path \"%.*s\" is no usable folder", (int)len, path),
-                           "hoodie.datasource.write.partitionpath.urlencode=true at create escapes / in values");
+            return sl_hint(
+                sl_input("partition path \"%.*s\" is no usable folder", (int)len, path),
+                "hoodie.datasource.write.partitionpath.urlencode=true at create escapes / in values");
         start += n + 1;
     }
     return SL_OK;
@@ -119,7 +122,8 @@ static sl_status partition_index(struct router *r, const uint8_t *path, size_t l
     return SL_OK;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------- */
+/* ---- groups
+ * ------------------------------------------------------------------------------------------------- */
 
 static sl_status group_index(struct router *r, size_t partition, uint32_t bucket, size_t *out)
 {
@@ -186,7 +190,8 @@ static sl_status scratch_for_groups(struct router *r)
 }
 
 /* Fills group_of_row, counts rows per group, lists the groups that have any. */
-static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl_array *partitions, size_t *touched_count)
+static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl_array *partitions,
+                               size_t *touched_count)
 {
     size_t partition = 0;
     *touched_count = 0;
@@ -206,7 +211,8 @@ static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl
     return SL_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------- */
 
 #define SPILL_WORTHWHILE (1 << 20) /* smaller sorters are left alone: their runs would be crumbs */
 
@@ -245,7 +251,8 @@ static sl_status make_room(struct router *r)
     return SL_OK;
 }
 
-sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys, const sl_array *partitions)
+sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys,
+                     const sl_array *partitions)
 {
     size_t touched_count;
     SL_TRY(scratch_for_rows(r, (size_t)batch->rows));

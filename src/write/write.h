@@ -7,9 +7,10 @@
  *     SL_TRY(sl_writer_commit(w, &result));               one instant, everything or nothing
  *     sl_writer_close(w);
  *
- * The life of a row: conformed to the table's schema -> record key, partition path, bucket -> buffered in its file group's
- * sorter (spilled as sorted runs over the budget) -> on commit, per file group and in parallel: runs merged, reduced,
- * written as one sorted log (lsm_tree) or merged with the base file into a new one (copy-on-write) -> one commit.
+ * The life of a row: conformed to the table's schema -> record key, partition path, bucket -> buffered in its
+ * file group's sorter (spilled as sorted runs over the budget) -> on commit, per file group and in parallel:
+ * runs merged, reduced, written as one sorted log (lsm_tree) or merged with the base file into a new one
+ * (copy-on-write) -> one commit.
  */
 #ifndef SL_WRITE_H
 #define SL_WRITE_H
@@ -33,15 +34,16 @@ struct sl_write_result {
 };
 
 typedef struct sl_writer sl_writer; /* one thread at a time */
-/* Checks that the table may be written and that `input` fits it: every column of the table is there (or nullable and
- * hoodie.write.set.null.for.missing.columns is on), types convert without loss; new nullable columns become the table's.
- * A delete needs the key and partition columns only. */
-SL_MUST_USE sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input, sl_writer **out);
-/* Rows of the input schema. Errors name column and row (1-based count of appended rows). After an error the writer may only
- * be closed. */
+/* Checks that the table may be written and that `input` fits it: every column of the table is there (or
+ * nullable and hoodie.write.set.null.for.missing.columns is on), types convert without loss; new nullable
+ * columns become the table's. A delete needs the key and partition columns only. */
+SL_MUST_USE sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input,
+                                     sl_writer **out);
+/* Rows of the input schema. Errors name column and row (1-based count of appended rows). After an error the
+ * writer may only be closed. */
 SL_MUST_USE sl_status sl_writer_append(sl_writer *w, sl_batch *batch);
-/* Writes and publishes what was appended; the writer is empty again afterwards. No rows: no instant. After an error
- * nothing of it is visible, and the writer may only be closed. */
+/* Writes and publishes what was appended; the writer is empty again afterwards. No rows: no instant. After an
+ * error nothing of it is visible, and the writer may only be closed. */
 SL_MUST_USE sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result);
 void sl_writer_close(sl_writer *w); /* what was not committed is gone; NULL is fine */
 

@@ -7,18 +7,18 @@
 /* The rows of one file group that wait to be written. */
 struct write_group {
     uint32_t bucket;
-    size_t partition;   /* index into router.partitions */
-    sl_sorter *sorter;  /* rows of router.schema */
+    size_t partition;  /* index into router.partitions */
+    sl_sorter *sorter; /* rows of router.schema */
 };
 
 /* Sends rows to their file group's sorter. */
 struct router {
     const sl_table *table;
-    const sl_type *schema;   /* of the sorters: record key, then the columns that are written */
+    const sl_type *schema; /* of the sorters: record key, then the columns that are written */
     sl_strings partitions;
     size_t *partition_slots; /* open addressing: index + 1 into partitions */
     size_t partition_cap;
-    size_t **groups_of;      /* per partition: bucket -> index + 1 into groups */
+    size_t **groups_of; /* per partition: bucket -> index + 1 into groups */
     size_t groups_of_cap;
     struct write_group *groups;
     size_t group_count, group_cap;
@@ -30,16 +30,18 @@ struct router {
 };
 SL_MUST_USE sl_status router_init(struct router *r, const sl_table *table, const sl_type *schema);
 /* keys, partitions: one value a row of `batch` (whose schema is r->schema). */
-SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys, const sl_array *partitions);
+SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys,
+                                 const sl_array *partitions);
 void router_free(struct router *r);
 
-/* Rows of a sorter as rows of a data file: commit time, sequence number, key, partition path, file name, then the columns
- * of `schema->data`, conformed. Takes over `rows`. */
+/* Rows of a sorter as rows of a data file: commit time, sequence number, key, partition path, file name, then
+ * the columns of `schema->data`, conformed. Takes over `rows`. */
 struct stamp {
     const char *instant, *partition, *file_id;
     uint32_t task;
 };
-SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp, sl_stream **out);
+SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp,
+                                 sl_stream **out);
 
 /* What one commit's tasks share. */
 struct flush {
@@ -48,10 +50,11 @@ struct flush {
     const sl_write_schema *schema;
     const sl_view *view; /* of the touched partitions */
     enum sl_operation operation;
-    bool saw_deletes;    /* some row may be a delete */
+    bool saw_deletes; /* some row may be a delete */
     atomic_uint_fast64_t inserted, updated, deleted, rows_written, files, bytes;
 };
 /* Writes one file group: a task of the commit. */
-SL_MUST_USE sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t task);
+SL_MUST_USE sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition,
+                                  uint32_t task);
 
 #endif

@@ -12,7 +12,8 @@ const char *sl_operation_name(enum sl_operation operation)
 struct sl_writer {
     sl_table *table;
     enum sl_operation operation;
-    const sl_type *columns;  /* what a row is conformed to before its key is made: table columns, or a delete's key columns */
+    const sl_type *columns; /* what a row is conformed to before its key is made: table columns, or a delete's
+                               key columns */
     const sl_type *buffered; /* record key, then `columns` (a delete: then the ordering columns, null) */
     struct router router;
     uint64_t rows_in;
@@ -20,7 +21,8 @@ struct sl_writer {
     double start;
 };
 
-/* ---- schema ------------------------------------------------------------------------------------------------- */
+/* ---- schema
+ * ------------------------------------------------------------------------------------------------- */
 
 static sl_status current_schema(const sl_table *table, const sl_type **out)
 {
@@ -45,7 +47,9 @@ static sl_status check_column(const sl_table *table, const sl_field *field, cons
     bool null_for_missing = sl_table_setting_true(table, "hoodie.write.set.null.for.missing.columns", false);
     if (at < 0 && !(field->nullable && null_for_missing))
         return sl_hint(sl_input("column %s of the table is missing from the input", field->name),
-                       field->nullable ? "-c hoodie.write.set.null.for.missing.columns=true writes null into it" : "the column does not allow null");
+                       field->nullable
+                           ? "-c hoodie.write.set.null.for.missing.columns=true writes null into it"
+                           : "the column does not allow null");
     if (at >= 0 && !sl_cast_possible(input->fields[at].type, field->type)) {
         char *from = NULL, *to = NULL;
         sl_status status = sl_type_text(input->fields[at].type, &from);
@@ -60,8 +64,10 @@ static sl_status check_column(const sl_table *table, const sl_field *field, cons
     return SL_OK;
 }
 
-/* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in them. */
-static sl_status evolve(const sl_table *table, const sl_type *current, const sl_type *input, const sl_type **out)
+/* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in
+ * them. */
+static sl_status evolve(const sl_table *table, const sl_type *current, const sl_type *input,
+                        const sl_type **out)
 {
     sl_field *fields;
     size_t count = current->field_count;
@@ -93,7 +99,8 @@ static bool in_list(const sl_strings *list, const char *name)
 }
 
 /* Columns that make key and partition path. */
-static sl_status key_columns(const sl_table *table, const sl_type *current, const sl_type *input, const sl_type **out)
+static sl_status key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
+                             const sl_type **out)
 {
     sl_field *fields;
     size_t count = 0;
@@ -101,7 +108,8 @@ static sl_status key_columns(const sl_table *table, const sl_type *current, cons
     sl_status status = SL_OK;
     for (size_t i = 0; i < current->field_count; i++) {
         const sl_field *f = &current->fields[i];
-        if (!in_list(&table->keygen.record_fields, f->name) && !in_list(&table->keygen.partition_fields, f->name))
+        if (!in_list(&table->keygen.record_fields, f->name) &&
+            !in_list(&table->keygen.partition_fields, f->name))
             continue;
         SL_GO(check_column(table, f, input));
         fields[count++] = *f;
@@ -140,7 +148,8 @@ static sl_status buffer_schema(const sl_writer *w, const sl_type *current, const
     return status;
 }
 
-/* ---- open --------------------------------------------------------------------------------------------------- */
+/* ---- open
+ * --------------------------------------------------------------------------------------------------- */
 
 sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input, sl_writer **out)
 {
@@ -153,7 +162,8 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
     sl_status status = SL_OK;
     SL_GO(sl_table_check_writable(table));
     SL_GO(current_schema(table, &current));
-    SL_GO(operation == SL_OP_DELETE ? key_columns(table, current, input, &w->columns) : evolve(table, current, input, &w->columns));
+    SL_GO(operation == SL_OP_DELETE ? key_columns(table, current, input, &w->columns)
+                                    : evolve(table, current, input, &w->columns));
     SL_GO(sl_keygen_check(&table->keygen, w->columns, &table->runtime));
     SL_GO(buffer_schema(w, current, &w->buffered));
     SL_GO(router_init(&w->router, table, w->buffered));
@@ -175,7 +185,8 @@ void sl_writer_close(sl_writer *w)
     sl_free(w);
 }
 
-/* ---- append ------------------------------------------------------------------------------------------------- */
+/* ---- append
+ * ------------------------------------------------------------------------------------------------- */
 
 /* The rows as the sorters keep them. */
 static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_array *keys, sl_batch **out)
@@ -187,7 +198,8 @@ static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_arr
     sl_status status = SL_OK;
     columns[0] = sl_array_ref(keys);
     for (size_t i = 1; i < count && !status; i++) {
-        if (w->operation == SL_OP_DELETE) /* a delete by key has no ordering value: it beats everything older (spec/lsm-layout.md 8.3) */
+        if (w->operation == SL_OP_DELETE) /* a delete by key has no ordering value: it beats everything older
+                                             (spec/lsm-layout.md 8.3) */
             status = sl_array_nulls(w->buffered->fields[i].type, rows->rows, &columns[i]);
         else
             columns[i] = sl_array_ref(rows->columns[i - 1]);
@@ -211,7 +223,8 @@ static sl_status check_ordering(const sl_writer *w, const sl_batch *rows)
         const sl_array *column = rows->columns[at];
         for (int64_t r = 0; column->null_count && r < rows->rows; r++)
             if (!sl_is_valid(column, r))
-                return sl_input("column %s: the ordering value of row %" PRIu64 " is null", w->table->ordering.items[i], w->rows_in + (uint64_t)r + 1);
+                return sl_input("column %s: the ordering value of row %" PRIu64 " is null",
+                                w->table->ordering.items[i], w->rows_in + (uint64_t)r + 1);
     }
     return SL_OK;
 }
@@ -254,10 +267,13 @@ done:
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
-    return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64, w->rows_in + 1, w->rows_in + (uint64_t)batch->rows) : SL_OK;
+    return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64, w->rows_in + 1,
+                               w->rows_in + (uint64_t)batch->rows)
+                  : SL_OK;
 }
 
-/* ---- commit ------------------------------------------------------------------------------------------------- */
+/* ---- commit
+ * ------------------------------------------------------------------------------------------------- */
 
 struct commit {
     sl_writer *writer;
@@ -270,8 +286,10 @@ static sl_status commit_task(void *context, size_t index)
     struct commit *c = context;
     struct write_group *group = &c->writer->router.groups[index];
     SL_TRY(sl_check_cancel(&c->writer->table->runtime));
-    SL_TRY(flush_group(&c->flush, group, c->writer->router.partitions.items[group->partition], (uint32_t)index));
-    sl_progress(&c->writer->table->runtime, "writing", atomic_fetch_add(&c->done, 1) + 1, c->writer->router.group_count);
+    SL_TRY(
+        flush_group(&c->flush, group, c->writer->router.partitions.items[group->partition], (uint32_t)index));
+    sl_progress(&c->writer->table->runtime, "writing", atomic_fetch_add(&c->done, 1) + 1,
+                c->writer->router.group_count);
     return SL_OK;
 }
 
@@ -356,7 +374,8 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
         *result = r;
         return SL_OK;
     }
-    struct sl_txn_options options = {.action = w->table->type == SL_MERGE_ON_READ ? SL_ACTION_DELTACOMMIT : SL_ACTION_COMMIT,
+    struct sl_txn_options options = {.action = w->table->type == SL_MERGE_ON_READ ? SL_ACTION_DELTACOMMIT
+                                                                                  : SL_ACTION_COMMIT,
                                      .operation = sl_operation_name(w->operation)};
     SL_GO(sl_txn_begin(w->table, &options, &txn));
     memcpy(r.instant, sl_txn_instant(txn), SL_INSTANT_BYTES);

@@ -515,6 +515,187 @@ static void not_parquet_is_refused(void **state)
     }
 }
 
+/* ---- schemas ---- */
+
+#define GROUP(NAME, REPETITION, CHILDREN, CONVERTED)                                                         \
+    {                                                                                                        \
+        .name = (NAME), .has_repetition = true, .repetition = (enum parquet_repetition)(REPETITION),         \
+        .children = (CHILDREN), .converted = (CONVERTED)                                                     \
+    }
+#define LEAF(NAME, REPETITION)                                                                               \
+    {                                                                                                        \
+        .name = (NAME), .has_repetition = true, .repetition = (enum parquet_repetition)(REPETITION),         \
+        .has_type = true, .type = PARQUET_INT32, .converted = PARQUET_CONVERTED_NONE                         \
+    }
+#define ROOT(CHILDREN)                                                                                       \
+    {                                                                                                        \
+        .name = "schema", .children = (CHILDREN), .converted = PARQUET_CONVERTED_NONE                        \
+    }
+enum {
+    REQ = PARQUET_REQUIRED,
+    OPT = PARQUET_OPTIONAL,
+    REP = PARQUET_REPEATED,
+    NONE = PARQUET_CONVERTED_NONE,
+    LIST = PARQUET_CONVERTED_LIST,
+    MAP = PARQUET_CONVERTED_MAP,
+};
+
+static sl_status schema_of(struct parquet_schema_element *elements, size_t count, sl_arena *arena,
+                           struct parquet_schema *out)
+{
+    struct parquet_file_metadata meta = {.schema = elements, .schema_count = count};
+    return parquet_schema_build(&meta, arena, out);
+}
+
+/* The rules of spec/parquet.md 9, one by one. */
+static void legacy_lists_and_maps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expected;
+        int max_def, max_rep; /* of the first leaf */
+        size_t count;
+        struct parquet_schema_element elements[8];
+    } cases[] = {
+        {"v list<int>",
+         3,
+         1,
+         4,
+         {ROOT(1), GROUP("v", OPT, 1, LIST), GROUP("list", REP, 1, NONE), LEAF("element", OPT)}},
+        {"v list<int not null>", 2, 1, 3, {ROOT(1), GROUP("v", OPT, 1, LIST), LEAF("element", REP)}},
+        {"v list<struct<a: int not null, b: int> not null>",
+         2,
+         1,
+         5,
+         {ROOT(1), GROUP("v", OPT, 1, LIST), GROUP("element", REP, 2, NONE), LEAF("a", REQ), LEAF("b", OPT)}},
+        {"v list<struct<str: list<int not null> not null> not null>",
+         3,
+         2,
+         4,
+         {ROOT(1), GROUP("v", OPT, 1, LIST), GROUP("element", REP, 1, NONE), LEAF("str", REP)}},
+        {"v list<struct<str: int not null> not null>",
+         2,
+         1,
+         4,
+         {ROOT(1), GROUP("v", OPT, 1, LIST), GROUP("array", REP, 1, NONE), LEAF("str", REQ)}},
+        {"v list<struct<str: int not null> not null>",
+         2,
+         1,
+         4,
+         {ROOT(1), GROUP("v", OPT, 1, LIST), GROUP("v_tuple", REP, 1, NONE), LEAF("str", REQ)}},
+        {"v list<int not null> not null", 1, 1, 2, {ROOT(1), LEAF("v", REP)}},
+        {"v list<struct<a: int not null> not null> not null",
+         1,
+         1,
+         3,
+         {ROOT(1), GROUP("v", REP, 1, NONE), LEAF("a", REQ)}},
+        {"v map<int, int>",
+         2,
+         1,
+         5,
+         {ROOT(1), GROUP("v", OPT, 1, MAP), GROUP("map", REP, 2, PARQUET_CONVERTED_MAP_KEY_VALUE),
+          LEAF("key", REQ), LEAF("value", OPT)}},
+        {"v map<int, int not null> not null",
+         1,
+         1,
+         5,
+         {ROOT(1), GROUP("v", REQ, 1, PARQUET_CONVERTED_MAP_KEY_VALUE), GROUP("any", REP, 2, NONE),
+          LEAF("k", REQ), LEAF("v", REQ)}},
+        /* called a list, but not built like one */
+        {"v struct<a: int>", 2, 0, 3, {ROOT(1), GROUP("v", OPT, 1, LIST), LEAF("a", OPT)}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sl_arena *arena;
+        struct parquet_schema schema;
+        struct parquet_schema_element elements[8];
+        const sl_type *expected;
+        memcpy(elements, cases[i].elements, sizeof elements);
+        check_ok(sl_arena_new(&arena), "arena");
+        check_ok(schema_of(elements, cases[i].count, arena, &schema), cases[i].expected);
+        check_ok(sl_schema_parse(cases[i].expected, &expected), cases[i].expected);
+        if (!sl_type_equal(schema.type, expected)) {
+            char *text;
+            check_ok(sl_type_text(schema.type, &text), "text");
+            fail_msg("%s was read as %s", cases[i].expected, text);
+        }
+        assert_int_equal(schema.leaves[0].max_def, cases[i].max_def);
+        assert_int_equal(schema.leaves[0].max_rep, cases[i].max_rep);
+        sl_type_unref(schema.type);
+        sl_type_unref(expected);
+        sl_arena_free(arena);
+    }
+}
+
+static void bad_schemas_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *part;
+        size_t count;
+        struct parquet_schema_element elements[4];
+    } cases[] = {
+        {"ends inside", 2, {ROOT(2), LEAF("a", REQ)}},
+        {"outside of its tree", 3, {ROOT(1), LEAF("a", REQ), LEAF("b", REQ)}},
+        {"claims 9 fields", 3, {ROOT(1), GROUP("a", REQ, 9, NONE), LEAF("b", REQ)}},
+        {"without fields", 2, {ROOT(1), GROUP("a", REQ, 0, NONE)}},
+        {"root is not a group", 1, {LEAF("a", REQ)}},
+        {"unknown repetition", 2, {ROOT(1), LEAF("a", 3)}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sl_arena *arena;
+        struct parquet_schema schema;
+        struct parquet_schema_element elements[4];
+        memcpy(elements, cases[i].elements, sizeof elements);
+        check_ok(sl_arena_new(&arena), "arena");
+        sl_status status = schema_of(elements, cases[i].count, arena, &schema);
+        if (!strstr(sl_status_message(status), cases[i].part))
+            fail_msg("'%s' does not say '%s'", sl_status_message(status), cases[i].part);
+        sl_status_free(status);
+        sl_arena_free(arena);
+    }
+    /* deeper than our levels go */
+    struct parquet_schema_element deep[100];
+    for (size_t i = 0; i < 99; i++)
+        deep[i] = (struct parquet_schema_element)GROUP("g", OPT, 1, NONE);
+    deep[0].has_repetition = false;
+    deep[99] = (struct parquet_schema_element)LEAF("leaf", OPT);
+    sl_arena *arena;
+    struct parquet_schema schema;
+    check_ok(sl_arena_new(&arena), "arena");
+    check_code(schema_of(deep, 100, arena, &schema), SL_E_UNSUPPORTED, "nested over");
+    sl_arena_free(arena);
+}
+
+/* What was decoded from a footer is encoded to the same structures again. */
+static void footers_survive_a_round_trip(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        struct sample s;
+        sl_arena *arena;
+        sl_buf once = {0}, twice = {0};
+        struct parquet_file_metadata meta, again;
+        sample_load(names[i], &s);
+        check_ok(sl_arena_new(&arena), "arena");
+        size_t len = load_le32(s.bytes.data + s.bytes.len - 8);
+        const uint8_t *footer = s.bytes.data + s.bytes.len - 8 - len;
+        check_ok(parquet_file_metadata_decode(footer, len, 0, arena, &meta), names[i]);
+        check_ok(parquet_file_metadata_encode(&meta, &once), names[i]);
+        check_ok(parquet_file_metadata_decode(once.data, once.len, 0, arena, &again), names[i]);
+        check_ok(parquet_file_metadata_encode(&again, &twice), names[i]);
+        assert_int_equal(once.len, twice.len);
+        assert_memory_equal(once.data, twice.data, once.len);
+        assert_true(once.len + once.len / 2 >
+                    len); /* only what we do not know was left out (size statistics) */
+        for (size_t cut = 0; cut < len; cut += 1 + len / 200) /* and never reads behind its end */
+            check_code(parquet_file_metadata_decode(footer, cut, 0, arena, &again), SL_E_CORRUPT, "footer");
+        sl_buf_free(&once);
+        sl_buf_free(&twice);
+        sl_arena_free(arena);
+        sample_free(&s);
+    }
+}
+
 /* ---- encodings on hand-made bytes ---- */
 
 static void hybrid_by_hand(void **state)
@@ -935,6 +1116,9 @@ int main(void)
         cmocka_unit_test(checksum_is_verified),
         cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(not_parquet_is_refused),
+        cmocka_unit_test(legacy_lists_and_maps),
+        cmocka_unit_test(bad_schemas_are_refused),
+        cmocka_unit_test(footers_survive_a_round_trip),
         cmocka_unit_test(hybrid_by_hand),
         cmocka_unit_test(hybrid_of_every_width),
         cmocka_unit_test(deltas_of_every_width),

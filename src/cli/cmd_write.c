@@ -1,0 +1,201 @@
+/* upsert, insert, bulk-insert, delete: inputs -> writer -> one commit. */
+#include "inputs.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct write_run {
+    const struct args *args;
+    enum sluice_operation operation;
+    sluice_table *table;
+    sluice_writer *writer;
+    struct ArrowSchema table_schema;
+    struct input *inputs;
+    size_t input_count;
+    struct rejects rejects;
+};
+
+/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+
+static int create_for(struct write_run *w)
+{
+    int status = given(w->args, OPT_SCHEMA) ? STATUS_DONE : input_look(w->args, &w->inputs[0]);
+    if (!status)
+        status = create_table(w->args, &w->inputs[0].found, true);
+    if (!status)
+        note(w->args, "table %s: created", w->args->arguments[0]);
+    return status;
+}
+
+/* With --key the table is made when there is none; another writer may be making it at the same time. */
+static int open_table(struct write_run *w)
+{
+    bool may_create = given(w->args, OPT_KEY) && w->operation != SLUICE_DELETE;
+    int code, status = session_open(w->args, may_create ? SLUICE_E_NOT_FOUND : 0, &code, &w->table);
+    if (status && may_create && code == SLUICE_E_NOT_FOUND) {
+        status = create_for(w);
+        if (!status)
+            status = session_open(w->args, 0, NULL, &w->table);
+    } else if (!status)
+        status = create_check(w->args);
+    if (status)
+        return status;
+    sluice_error e = {0};
+    return sluice_table_schema(w->table, &w->table_schema, &e) ? fail_error(w->args, &e) : STATUS_DONE;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+
+static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
+{
+    struct ArrowSchema schema = {0};
+    sluice_error e = {0};
+    if (rows->get_schema(rows, &schema)) {
+        const char *why = rows->get_last_error(rows);
+        return fail(w->args, "the columns of the input: %s", why ? why : "unknown");
+    }
+    int code = sluice_writer_open(w->table, w->operation, &schema, &w->writer, &e);
+    schema.release(&schema);
+    return code ? fail_error(w->args, &e) : STATUS_DONE;
+}
+
+/* Takes over the stream. `input` NULL: rows of the table itself. */
+static int append(struct write_run *w, const struct input *input, struct ArrowArrayStream *rows)
+{
+    static const struct input none = {.name = ""};
+    sluice_error e = {0};
+    int status = w->writer ? STATUS_DONE : open_writer(w, rows);
+    if (status) {
+        rows->release(rows);
+        return status;
+    }
+    return sluice_writer_append_stream(w->writer, rows, &e) ? input_error(w->args, input ? input : &none, &e) : STATUS_DONE;
+}
+
+/* Files of one call have the same columns: what one lacks would silently become null. */
+static int check_same_columns(const struct write_run *w, size_t i, const struct borrowed_schema *first, const struct borrowed_schema *wanted)
+{
+    for (int64_t f = 0; f < first->schema.n_children; f++) {
+        const char *name = first->schema.children[f]->name;
+        int64_t k = 0;
+        while (k < wanted->schema.n_children && strcmp(wanted->schema.children[k]->name, name) != 0)
+            k++;
+        if (k == wanted->schema.n_children && w->operation != SLUICE_DELETE)
+            return fail(w->args, "%s: column %s is missing, %s has it", w->inputs[i].name, name, w->inputs[0].name);
+    }
+    return STATUS_DONE;
+}
+
+static int append_inputs(struct write_run *w)
+{
+    enum input_use use = w->operation == SLUICE_DELETE ? INPUT_FOR_KEYS : INPUT_FOR_ROWS;
+    struct borrowed_schema first = {0}, wanted = {0};
+    int status = STATUS_DONE;
+    for (size_t i = 0; i < w->input_count && !status; i++) {
+        struct ArrowArrayStream rows;
+        status = input_wanted(w->args, &w->inputs[i], &w->table_schema, use, i ? &wanted : &first);
+        if (!status && i)
+            status = check_same_columns(w, i, &first, &wanted);
+        if (!status)
+            status = input_rows(w->args, &w->inputs[i], i ? &wanted.schema : &first.schema, &w->rejects, &rows);
+        if (!status)
+            status = append(w, &w->inputs[i], &rows);
+        if (i)
+            borrowed_free(&wanted);
+    }
+    borrowed_free(&first);
+    return status;
+}
+
+/* ---- delete --where -------------------------------------------------------------------------------------------------------- */
+
+static void add_top_level(char **names, size_t *count, const json_t *fields)
+{
+    size_t i;
+    json_t *field;
+    json_array_foreach(fields, i, field)
+    {
+        const char *path = json_string_value(field);
+        char *name = cli_text("%.*s", (int)strcspn(path, "."), path);
+        size_t k = 0;
+        while (k < *count && strcmp(names[k], name) != 0)
+            k++;
+        if (k < *count)
+            free(name);
+        else
+            names[(*count)++] = name;
+    }
+}
+
+/* The key and partition columns of the rows that match; they are read while they are handed to the writer. */
+static int append_matching(struct write_run *w)
+{
+    json_t *info = NULL;
+    int status = session_describe(w->args, w->table, SLUICE_DESCRIBE_INFO, &info, NULL);
+    if (status)
+        return status;
+    const json_t *keys = json_object_get(info, "record_key_fields"), *partitions = json_object_get(info, "partition_fields");
+    char **names = cli_alloc((json_array_size(keys) + json_array_size(partitions) + 1) * sizeof *names);
+    size_t count = 0;
+    add_top_level(names, &count, keys);
+    add_top_level(names, &count, partitions);
+    sluice_error e = {0};
+    sluice_scan *scan = NULL;
+    struct ArrowArrayStream rows;
+    if (sluice_scan_new(w->table, &scan, &e) || sluice_scan_columns(scan, (const char *const *)names, count, &e) ||
+        sluice_scan_where(scan, w->args->values[OPT_WHERE], &e) || sluice_scan_stream(scan, &rows, &e))
+        status = fail_error(w->args, &e);
+    else
+        status = append(w, NULL, &rows);
+    sluice_scan_free(scan);
+    free_names(names);
+    json_decref(info);
+    return status;
+}
+
+/* ---- the verbs ------------------------------------------------------------------------------------------------------------- */
+
+static int commit(struct write_run *w)
+{
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e = {0};
+    if (sluice_writer_commit(w->writer, &info, &e))
+        return fail_error(w->args, &e);
+    progress_end();
+    progress_explain();
+    print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
+    return STATUS_DONE;
+}
+
+static int run_write(const struct args *args, enum sluice_operation operation)
+{
+    struct write_run w = {.args = args, .operation = operation, .rejects = {.args = args}};
+    int status = args->argument_count > 1 ? inputs_open(args, 1, &w.inputs, &w.input_count) : STATUS_DONE;
+    if (!status)
+        status = open_table(&w);
+    if (!status)
+        status = w.input_count ? append_inputs(&w) : append_matching(&w);
+    int rejected = rejects_close(&w.rejects);
+    if (!status)
+        status = rejected;
+    if (!status)
+        status = commit(&w);
+    sluice_writer_close(w.writer);
+    if (w.table_schema.release)
+        w.table_schema.release(&w.table_schema);
+    if (w.table)
+        session_close(w.table);
+    inputs_close(w.inputs, w.input_count);
+    return status;
+}
+
+int cmd_upsert(const struct args *args) { return run_write(args, SLUICE_UPSERT); }
+int cmd_insert(const struct args *args) { return run_write(args, SLUICE_INSERT); }
+int cmd_bulk_insert(const struct args *args) { return run_write(args, SLUICE_BULK_INSERT); }
+
+int cmd_delete(const struct args *args)
+{
+    bool has_files = args->argument_count > 1, has_where = given(args, OPT_WHERE);
+    if (has_files == has_where)
+        return fail_usage(args, has_files ? "files and --where do not go together" : "files with keys, or --where, are missing");
+    return run_write(args, SLUICE_DELETE);
+}

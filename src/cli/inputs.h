@@ -1,0 +1,62 @@
+/*
+ * Inputs of the writing verbs: which columns a file has, the types they shall have, and its rows.
+ *
+ * A column takes the type of the table's column of its name, so that `007` stays a text when the table says so. Columns that
+ * the table lacks keep their own type (the writer makes them the table's). Columns that the file lacks are left out, so
+ * that the writer can refuse them instead of writing nulls over values; only JSON lines, where leaving out is the way to
+ * say null, get all of the table's columns.
+ */
+#ifndef SLUICE_CLI_INPUTS_H
+#define SLUICE_CLI_INPUTS_H
+
+#include "cli.h"
+
+struct input {
+    const char *name;      /* for messages */
+    const char *path;      /* what is opened: `-`, a file, or the copy of standard input */
+    const char *format;    /* NULL: by extension */
+    char *copy;            /* the copy's path, when there is one */
+    struct ArrowSchema found; /* .release NULL: not looked at yet */
+};
+
+enum input_use {
+    INPUT_FOR_ROWS,
+    INPUT_FOR_KEYS, /* a delete: columns that the table lacks do not matter */
+};
+
+/* A struct schema that borrows its fields; no release. */
+struct borrowed_schema {
+    struct ArrowSchema schema;
+    struct ArrowSchema *fields;
+};
+
+/* Checks --input-format, --delimiter and whether the files can be opened. `first` is the position of the first file among
+ * the arguments. */
+int inputs_open(const struct args *args, size_t first, struct input **out, size_t *count);
+void inputs_close(struct input *inputs, size_t count);
+
+/* The columns of the file, with types that a table may have. Standard input is copied to a temporary file for it. */
+int input_look(const struct args *args, struct input *input);
+/* The columns for a table made of a file that has `found`: all but Hudi's own. */
+void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
+/* The columns in which the rows shall come. */
+int input_wanted(const struct args *args, struct input *input, const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out);
+void borrowed_free(struct borrowed_schema *schema);
+
+/* --reject: the file of bad rows, made when there is the first one. */
+struct rejects {
+    const struct args *args;
+    const char *name; /* of the input that is read */
+    FILE *file;
+    uint64_t count;
+    int failed; /* errno of the file */
+};
+int rejects_check(const struct args *args, const struct input *inputs, size_t count);
+int rejects_close(struct rejects *r);
+
+int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted, struct rejects *rejects,
+               struct ArrowArrayStream *out);
+/* fail_error with the copy's path said as standard input. */
+int input_error(const struct args *args, const struct input *input, sluice_error *e);
+
+#endif

@@ -103,6 +103,8 @@ static sl_status bounds_add(struct key_bounds *bounds, const sl_array *keys)
     return SL_OK;
 }
 
+#define ROW_GROUP_BUDGET_SHARE 16
+
 static sl_status write_options(const sl_table *table, struct sl_parquet_write_options *o)
 {
     uint64_t page_bytes, group_bytes;
@@ -112,6 +114,10 @@ static sl_status write_options(const sl_table *table, struct sl_parquet_write_op
     SL_TRY(sl_table_setting_int(table, "sluice.parquet.compression.level", 0, &level));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.page.size", 1 << 20, &page_bytes));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.block.size", 120 << 20, &group_bytes));
+    /* A row group waits, compressed, until it is complete; several files are written at once. */
+    const sl_budget *budget = table->runtime.budget;
+    if (budget && budget->limit && group_bytes > budget->limit / ROW_GROUP_BUDGET_SHARE)
+        group_bytes = budget->limit / ROW_GROUP_BUDGET_SHARE;
     o->level = (int)level;
     o->page_bytes = (size_t)page_bytes;
     o->row_group_bytes = (size_t)group_bytes;

@@ -346,7 +346,11 @@ static sl_status load(struct scan *s, const struct sl_scan_options *o)
         SL_TRY(sl_instant_parse(o->as_of, as_of));
     SL_TRY(sl_view_load(s->table, &(struct sl_view_options){.as_of = o->as_of ? as_of : NULL}, &s->view));
     SL_TRY(sl_table_schema(s->table, &s->view.timeline, NULL, &data));
-    sl_status status = sl_schema_with_meta(data, &s->table_schema);
+    sl_status status = SL_OK;
+    if (s->table->populate_meta)
+        status = sl_schema_with_meta(data, &s->table_schema);
+    else
+        s->table_schema = sl_type_ref(data); /* the meta columns of its files are empty */
     sl_type_unref(data);
     SL_TRY(status);
     if (o->where)

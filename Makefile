@@ -20,6 +20,8 @@ FLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -
 FLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 FLAGS_fuzz    := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 VERSION := 0.1.0
+comma := ,
+space := $(subst ,, )
 CFLAGS  ?=
 ALL_CFLAGS := $(STD) $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden -Isrc -Iinclude -DSL_VERSION='"$(VERSION)"' $(CFLAGS)
 LIBS    := -lzstd -lsnappy -llz4 -ldeflate -lbrotlidec -lxxhash -ljansson -lz -lpthread -lm
@@ -32,13 +34,13 @@ CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(BUILD)/obj/%.o)
 CLI_OBJ := $(CLI_SRC:src/%.c=$(BUILD)/obj/%.o)
 LIB_A   := $(BUILD)/libsluice.a
-# Unit, golden and model tests are one program a file: tests/KIND/NAME_test.c; TESTS=name,... narrows.
+# Tests are one program a file: tests/KIND/NAME_test.c, fuzzing harnesses tests/fuzz/NAME_fuzz.c; tools/run_tests.sh runs them.
 TEST_KINDS := unit golden model crash race fuzz
 TEST_SRC := $(foreach k,$(TEST_KINDS),$(wildcard tests/$(k)/*_test.c))
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 
-.PHONY: all lib clean
-all: lib $(BUILD)/sluice
+.PHONY: all lib clean demo test check check-long interop bench install format layers symbols fuzz help
+all: lib $(BUILD)/sluice ## library and command, MODE=release|debug|asan|tsan (default release)
 lib: $(LIB_A) $(BUILD)/libsluice.so
 
 $(BUILD)/obj/%.o: src/%.c
@@ -54,13 +56,98 @@ $(BUILD)/sluice: $(CLI_OBJ) $(LIB_A)
 $(BUILD)/tests/%: tests/%.c $(LIB_A)
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) -lcmocka $(LIBS)
+# A fuzzing harness with the plain driver, so that every test run tries it; `make fuzz` has libFuzzer drive it.
+$(BUILD)/tests/fuzz/%_fuzz: tests/fuzz/%_fuzz.c tests/fuzz/standalone.c $(LIB_A)
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests $< $(if $(filter fuzz,$(MODE)),-DSL_FUZZER -fsanitize=fuzzer,tests/fuzz/standalone.c) -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
+$(BUILD)/bench/%: bench/%.c $(LIB_A)
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
+
+.PRECIOUS: $(BUILD)/tests/%
 
 # One test program: make run-unit/parquet_test
-run-unit/%: $(BUILD)/tests/unit/%
-	$<
-run-golden/%: $(BUILD)/tests/golden/%
-	$<
+define run_rule
+run-$(1)/%: $$(BUILD)/tests/$(1)/%
+	$$<
+endef
+$(foreach kind,$(TEST_KINDS),$(eval $(call run_rule,$(kind))))
 
-clean:
+# ---- what a newcomer types; tools/setup.sh installs what is missing ----
+
+demo: ## real flights through an LSM table and a copy-on-write table
+	@tools/setup.sh demo
+	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
+	@SLUICE=build/release/sluice demo/flights.sh
+
+# Sanitizers look at everything short; threads at the tests that have some.
+ASAN_TESTS := unit,golden,model,fuzz
+TSAN_TESTS := $(subst $(space),$(comma),$(strip $(patsubst tests/%.c,%,$(shell grep -lE 'sl_pool_new|pthread_create' tests/unit/*.c tests/model/*.c tests/race/*.c 2>/dev/null))))
+RUN_TESTS  := tools/run_tests.sh
+
+test: ## every test: release, ASan and UBSan, TSan, and against Spark, hudi-rs, DuckDB and pyarrow (about 20 minutes)
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory layers
+	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
+	@$(MAKE) --no-print-directory MODE=release BUILD=build/release symbols
+	@$(RUN_TESTS) release:unit,golden,model,crash,race,fuzz,cli asan:$(ASAN_TESTS) tsan:$(TSAN_TESTS) release:interop
+
+check: ## the quick ones, no peers: layers, symbols, unit, golden, short model, crash, race, fuzz and command tests
+	@tools/setup.sh check
+	@$(MAKE) --no-print-directory layers
+	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
+	@$(MAKE) --no-print-directory MODE=release BUILD=build/release symbols
+	@SL_TEST_QUICK=1 $(RUN_TESTS) release:unit,golden,model,crash,race,fuzz,cli
+
+check-long: ## random tests with many more rounds, sanitized
+	@tools/setup.sh check
+	@SL_TEST_LONG=1 ROUNDS=$${ROUNDS:-20000} TEST_TIMEOUT=7200 $(RUN_TESTS) asan:model,crash,fuzz release:race
+
+interop: ## only the tests against the peers
+	@tools/setup.sh test
+	@$(RUN_TESTS) release:interop
+
+fuzz: ## libFuzzer on one harness: make fuzz FUZZ=parquet SECONDS=60
+	@tools/setup.sh dev
+	@$(MAKE) --no-print-directory -j2 MODE=fuzz CC=clang BUILD=build/fuzz build/fuzz/tests/fuzz/$(or $(FUZZ),parquet)_fuzz
+	@mkdir -p .cache/fuzz/$(or $(FUZZ),parquet)
+	build/fuzz/tests/fuzz/$(or $(FUZZ),parquet)_fuzz -max_total_time=$(or $(SECONDS),60) -artifact_prefix=.cache/fuzz/ .cache/fuzz/$(or $(FUZZ),parquet) $(wildcard tests/data/$(or $(FUZZ),parquet) tests/fuzz/corpus/$(or $(FUZZ),parquet))
+
+bench: ## sluice and its peers side by side in one run; appends to bench/RESULTS.md
+	@tools/setup.sh test
+	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all build/release/bench/scan_bench
+	@bench/run.sh
+
+# ---- checks ----
+
+layers: ## no include may point to a higher layer
+	@tools/check_layers
+symbols: $(BUILD)/libsluice.so ## the shared library exports what its header declares, nothing else
+	@tools/check_symbols $< include/sluice/sluice.h
+format: ## clang-format over all C files
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# ---- install ----
+
+$(BUILD)/sluice.pc: sluice.pc.in Makefile
+	@mkdir -p $(BUILD)
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
+$(BUILD)/sluice.1: $(BUILD)/sluice
+	@$< help --man >$@
+install: all $(BUILD)/sluice.pc $(BUILD)/sluice.1 ## into $(DESTDIR)$(PREFIX): library, headers, sluice.pc, command, man page
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/sluice $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/sluice $(DESTDIR)$(PREFIX)/bin/sluice
+	install -m 644 $(LIB_A) $(DESTDIR)$(PREFIX)/lib/libsluice.a
+	install -m 755 $(BUILD)/libsluice.so $(DESTDIR)$(PREFIX)/lib/libsluice.so.$(VERSION)
+	ln -sf libsluice.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libsluice.so.0
+	ln -sf libsluice.so.0 $(DESTDIR)$(PREFIX)/lib/libsluice.so
+	install -m 644 include/sluice/*.h $(DESTDIR)$(PREFIX)/include/sluice/
+	install -m 644 $(BUILD)/sluice.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/sluice.pc
+	install -m 644 $(BUILD)/sluice.1 $(DESTDIR)$(PREFIX)/share/man/man1/sluice.1
+
+clean: ## removes what was built
 	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | sed 's/\$$(DESTDIR)\$$(PREFIX)/DESTDIR\/PREFIX/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_BIN:=.d)

@@ -5,7 +5,7 @@
 #
 # A pass is MODE:WHAT,... with the modes of the Makefile (release, debug, asan, tsan) and WHAT a folder of tests/ or one test in it:
 #   tools/run_tests.sh release:unit,golden asan:unit/base_test tsan:race release:interop
-# A test is a program made of tests/KIND/NAME_test.c or NAME_fuzz.c, or a script tests/KIND/test_NAME.py, NAME_test.py or NAME_test.sh.
+# tests/interop/run.py runs the interop tests by itself. A test is a program made of tests/KIND/NAME_test.c or NAME_fuzz.c, or a script tests/KIND/test_NAME.py, NAME_test.py or NAME_test.sh.
 #
 # Tests count by case where the program says how many it has (cmocka, unittest, or a line "N passed, N failed"), else as one.
 # Exit status 77 or a program of skipped cases only: skipped. No case at all: failed.
@@ -64,7 +64,10 @@ if [ "${1:-}" = --one ]; then
     timeout -k 10 "${TEST_TIMEOUT:-900}" "${command[@]}" >"$output" 2>&1 </dev/null
     status=$?
     seconds=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.1f", ns / 1e9 }')
-    rm -rf "$TMPDIR"
+    kept=build/failed/$mode/$name
+    rm -rf "$kept"
+    # What a failed test left behind is worth a look.
+    if [ $status -ne 0 ] && [ -n "$(ls -A "$TMPDIR")" ]; then mkdir -p "${kept%/*}" && mv "$TMPDIR" "$kept"; else rm -rf "$TMPDIR"; fi
     [ $status -eq 124 ] && echo "timed out after ${TEST_TIMEOUT:-900} s" >>"$output"
     read -r passed failed skipped < <(count_cases "$output" $status)
     echo "$passed $failed $skipped $mode $name" >"$WORK/$number.count"
@@ -77,7 +80,7 @@ if [ "${1:-}" = --one ]; then
         if [ "$word" = FAILED ]; then
             echo "---- output of $name ($mode), exit status $status"
             cat "$output"
-            echo "---- end of $name"
+            echo "---- end of $name$([ -d "$kept" ] && echo ", files in $kept")"
         else
             [ -n "${V:-}" ] && cat "$output"
             grep -iE '^ *skipped[: ]' "$output" | sort -u | sed 's/^ */        /'
@@ -101,6 +104,7 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 # Tests of one KIND or KIND/NAME: sources of programs, and scripts.
 tests_of() {
     case $1 in
+    interop) [ -f tests/interop/run.py ] && echo tests/interop/run.py ;; # all of them in one process: Spark starts once
     */*) for f in tests/"$1" tests/"$1".c tests/"$1".py tests/"$1".sh; do [ -f "$f" ] && echo "$f"; done ;;
     *) for f in tests/"$1"/*_test.c tests/"$1"/*_fuzz.c tests/"$1"/test_*.py tests/"$1"/*_test.py tests/"$1"/*_test.sh; do
         [ -f "$f" ] && echo "$f"

@@ -52,8 +52,7 @@ extern "C" {
 #define SLUICE_API
 #endif
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 enum sluice_code {
     SLUICE_OK = 0,
@@ -81,8 +80,7 @@ SLUICE_API const char *sluice_version(void); /* "0.1.0" */
 /* Frees memory that a call below gave as `char **` or `void **`. NULL is fine. */
 SLUICE_API void sluice_free(void *memory);
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_table sluice_table;
 
@@ -130,8 +128,7 @@ SLUICE_API int sluice_table_describe(sluice_table *t, enum sluice_description wh
 SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out,
                                      uint64_t *files_deleted, sluice_error *e);
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 enum sluice_operation { SLUICE_INSERT, SLUICE_UPSERT, SLUICE_BULK_INSERT, SLUICE_DELETE };
 
@@ -163,8 +160,7 @@ SLUICE_API int sluice_writer_append_stream(sluice_writer *w, struct ArrowArraySt
 SLUICE_API int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e);
 SLUICE_API void sluice_writer_close(sluice_writer *w); /* what was not committed is dropped; NULL is fine */
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_scan sluice_scan;
 SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out,
@@ -196,8 +192,7 @@ SLUICE_API void sluice_scan_get_stats(const sluice_scan *s,
                                       sluice_scan_stats *stats); /* final once the stream has ended */
 SLUICE_API void sluice_scan_free(sluice_scan *s);                /* NULL is fine */
 
-/* ---- table services, and work that runs elsewhere
- * ------------------------------------------------------------ */
+/* ---- table services, and work that runs elsewhere ------------------------------------------------------ */
 
 /* Every service is plan, tasks, commit. The tasks may run in any process that sees the storage. */
 enum sluice_service { SLUICE_COMPACT };
@@ -232,8 +227,7 @@ SLUICE_API int sluice_job_commit(sluice_job *j, const void *const *results, cons
 SLUICE_API void
 sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
 
-/* ---- files at the door
- * --------------------------------------------------------------------------------------- */
+/* ---- files at the door --------------------------------------------------------------------------------- */
 
 /* 'id long, name string, price decimal(10,2), tags list<string>' -> schema. */
 SLUICE_API int sluice_schema_parse(const char *text, struct ArrowSchema *out, sluice_error *e);

@@ -40,8 +40,7 @@ static sl_status columns_json(const sl_type *schema, json_t **out)
     return status;
 }
 
-/* ---- info
- * --------------------------------------------------------------------------------------------------- */
+/* ---- info ---------------------------------------------------------------------------------------------- */
 
 struct sizes {
     json_int_t groups, base_files, log_files, base_bytes, log_bytes;
@@ -158,8 +157,7 @@ done:
     return status;
 }
 
-/* ---- timeline
- * ----------------------------------------------------------------------------------------------- */
+/* ---- timeline ------------------------------------------------------------------------------------------ */
 
 struct totals {
     json_int_t files, rows, inserted, updated, deleted, bytes;
@@ -240,8 +238,7 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
     return status;
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 /* Rows and key range from the footer; a file that cannot be read says so instead. */
 static sl_status footer_facts(const sl_table *table, const char *relative, json_t *entry)

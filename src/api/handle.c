@@ -39,8 +39,7 @@ sl_status api_options(const char *const *options, sl_properties *out)
     return status;
 }
 
-/* ---- surroundings
- * ------------------------------------------------------------------------------------------- */
+/* ---- surroundings -------------------------------------------------------------------------------------- */
 
 static void on_log(void *context, int level, const char *message)
 {
@@ -129,8 +128,7 @@ void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
 void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
 void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }
 
-/* ---- create, schema, rollback
- * -------------------------------------------------------------------------------- */
+/* ---- create, schema, rollback -------------------------------------------------------------------------- */
 
 int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
                         sluice_error *e)

@@ -53,8 +53,7 @@ int sluice_schema_of_file(const char *path, const char *format, struct ArrowSche
     return api_result(status, e);
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /* The input's options are borrowed until its stream is closed, so they travel with it. */
 struct opened {

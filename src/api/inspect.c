@@ -51,8 +51,7 @@ done:
     return status;
 }
 
-/* ---- Parquet
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Parquet ------------------------------------------------------------------------------------------- */
 
 static sl_status chunks_json(const sl_parquet *p, size_t group, json_t **out)
 {
@@ -110,8 +109,7 @@ done:
     return status;
 }
 
-/* ---- Avro and properties
- * ------------------------------------------------------------------------------------ */
+/* ---- Avro and properties ------------------------------------------------------------------------------- */
 
 static sl_status avro_json(const struct inspected *i, json_t **out)
 {
@@ -175,8 +173,7 @@ int sluice_inspect(const char *path, char **out, sluice_error *e)
     return api_result(sl_context(status, "file %s", path), e);
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 int sluice_inspect_rows(const char *path, struct ArrowArrayStream *out, sluice_error *e)
 {

@@ -75,8 +75,7 @@ int sluice_service_run(sluice_table *t, enum sluice_service service, const char 
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-/* ---- in parts
- * ----------------------------------------------------------------------------------------------- */
+/* ---- in parts ------------------------------------------------------------------------------------------ */
 
 static sl_status make_task_texts(sluice_job *j)
 {

@@ -26,8 +26,7 @@ static sl_status flush(struct sink *s)
 
 static sl_status flush_when_full(struct sink *s) { return s->buf.len >= PIECE_BYTES ? flush(s) : SL_OK; }
 
-/* ---- JSON lines and CSV
- * ------------------------------------------------------------------------------------- */
+/* ---- JSON lines and CSV -------------------------------------------------------------------------------- */
 
 static sl_status jsonl_batch(struct sink *s, const sl_batch *batch)
 {
@@ -88,8 +87,7 @@ done:
     return status;
 }
 
-/* ---- a fitted table
- * ----------------------------------------------------------------------------------------- */
+/* ---- a fitted table ------------------------------------------------------------------------------------ */
 
 struct table_view {
     sl_strings cells; /* row by row; the header first */
@@ -234,8 +232,7 @@ done:
     return status;
 }
 
-/* ---- canonical rows
- * ----------------------------------------------------------------------------------------- */
+/* ---- canonical rows ------------------------------------------------------------------------------------ */
 
 /* Columns that canonical rows show: meta mode "stable" (tools/peer/canon.py). */
 static bool is_canonical(const char *name)
@@ -382,8 +379,7 @@ done:
     return status;
 }
 
-/* ---- text
- * --------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------------- */
 
 static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text format, uint64_t *count)
 {
@@ -432,8 +428,7 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
     return api_result(status, e);
 }
 
-/* ---- Parquet
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Parquet ------------------------------------------------------------------------------------------- */
 
 static sl_status write_parquet(sl_output *output, sl_stream *rows, uint64_t *count)
 {

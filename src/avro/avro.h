@@ -18,8 +18,7 @@
 #include "column/column.h"
 #include <jansson.h>
 
-/* ---- table schemas
- * ------------------------------------------------------------------------------------------ */
+/* ---- table schemas ------------------------------------------------------------------------------------- */
 
 /* Avro schema JSON of a record <-> struct type. Optional is ["null", T] (either order); other unions,
  * recursive types and multi-branch unions are SL_E_UNSUPPORTED with the field's path. Logical types as
@@ -40,8 +39,7 @@ SL_MUST_USE sl_status sl_avro_schema_text(const sl_type *schema, const char *nam
 SL_MUST_USE sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *data, size_t len, size_t *pos,
                                          sl_batch_builder *out);
 
-/* ---- compiled schemas: for many values of one schema
- * ---------------------------------------------------------- */
+/* ---- compiled schemas: for many values of one schema --------------------------------------------------- */
 
 /* Immutable and thread-safe. The JSON is parsed and its names are resolved once. */
 typedef struct sl_avro_schema sl_avro_schema;
@@ -61,8 +59,7 @@ SL_MUST_USE sl_status sl_avro_schema_decode(const sl_avro_schema *writer, const 
                                             size_t *pos, json_t **out);
 SL_MUST_USE sl_status sl_avro_schema_encode(const sl_avro_schema *writer, const json_t *value, sl_buf *out);
 
-/* ---- metadata records
- * --------------------------------------------------------------------------------------- */
+/* ---- metadata records ---------------------------------------------------------------------------------- */
 
 /* An object container file (codecs null, deflate, snappy, zstandard) of any schema: *records is a JSON array
  * of all its records, *schema the writer's schema (may be NULL). Both are new references of the caller. */

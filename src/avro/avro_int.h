@@ -78,8 +78,7 @@ struct sl_avro_schema {
  * believed. */
 #define AVRO_EMPTY_ITEMS_MAX 65536
 
-/* ---- the reader
- * --------------------------------------------------------------------------------------------- */
+/* ---- the reader ---------------------------------------------------------------------------------------- */
 
 struct avro_reader {
     const uint8_t *data;
@@ -139,13 +138,11 @@ SL_INLINE sl_status avro_blocks_next(struct avro_reader *r, uint32_t item_bytes_
     return avro_blocks_next_slow(r, item_bytes_min, blocks, more);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 sl_status avro_write_long(sl_buf *out, int64_t value);
 
-/* ---- shared between files
- * ----------------------------------------------------------------------------------- */
+/* ---- shared between files ------------------------------------------------------------------------------ */
 
 const struct avro_node *avro_schema_root(const sl_avro_schema *schema);
 /* One value at the reader's place; *out is a new reference. */

@@ -33,8 +33,7 @@ struct block {
     size_t bytes;
 };
 
-/* ---- the header
- * --------------------------------------------------------------------------------------------- */
+/* ---- the header ---------------------------------------------------------------------------------------- */
 
 static sl_status metadata_keep(struct container *c, const uint8_t *key, size_t key_len, const uint8_t *value,
                                size_t len)
@@ -112,8 +111,7 @@ static sl_status container_open(const void *data, size_t len, struct container *
     return sl_context(status, "Avro container");
 }
 
-/* ---- blocks
- * ------------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 /* The next block still packed; *more is false at the end of the file. */
 static sl_status block_locate(struct container *c, struct block *block, bool *more)
@@ -169,8 +167,7 @@ static sl_status block_ends(const struct block *block, size_t pos)
     return SL_OK;
 }
 
-/* ---- metadata records
- * --------------------------------------------------------------------------------------- */
+/* ---- metadata records ---------------------------------------------------------------------------------- */
 
 static sl_status block_records(struct container *c, const struct block *block, json_t *records)
 {
@@ -249,8 +246,7 @@ done:
     return status;
 }
 
-/* ---- description
- * -------------------------------------------------------------------------------------------- */
+/* ---- description --------------------------------------------------------------------------------------- */
 
 static sl_status blocks_describe(struct container *c, json_t *blocks, json_int_t *records)
 {
@@ -289,8 +285,7 @@ sl_status sl_avro_container_describe(const void *data, size_t len, json_t **out)
     return sl_context(status, "Avro container");
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 #define ROWS_A_BATCH  8192
 #define BYTES_A_BATCH ((size_t)32 << 20)

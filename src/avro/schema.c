@@ -77,8 +77,7 @@ static sl_status children_new(struct compiler *c, struct avro_node *node, size_t
     return SL_OK;
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static sl_status name_join(struct compiler *c, const char *space, const char *name, const char **out)
 {
@@ -145,8 +144,7 @@ static sl_status name_resolve(struct compiler *c, const char *name, const char *
     return SL_OK;
 }
 
-/* ---- kinds of types
- * ----------------------------------------------------------------------------------------- */
+/* ---- kinds of types ------------------------------------------------------------------------------------ */
 
 static bool decimal_fits(const struct avro_node *node, json_int_t precision, json_int_t scale)
 {
@@ -346,8 +344,7 @@ static sl_status node_compile(struct compiler *c, const json_t *json, const char
     return sl_corrupt("no Avro type where one must be");
 }
 
-/* ---- entry points
- * ------------------------------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------------- */
 
 /* Takes over the reference of `json`, also on failure. */
 static sl_status schema_compile(json_t *json, sl_avro_schema **out)

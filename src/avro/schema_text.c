@@ -53,8 +53,7 @@ static sl_status string_write(struct text *t, const char *s)
     return sl_buf_byte(&t->out, '"');
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static sl_status join(const char *space, const char *name, char **out)
 {
@@ -162,8 +161,7 @@ static sl_status reference_write(struct text *t, const char *full_name, const ch
     return string_write(t, len && same_space(full_name, record_space) ? full_name + len + 1 : full_name);
 }
 
-/* ---- types
- * -------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------------------------------------- */
 
 static sl_status union_write(struct text *t, const sl_field *field, const struct place *place)
 {

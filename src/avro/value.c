@@ -19,8 +19,7 @@ static sl_status json_made(json_t *json, json_t **out)
     return SL_OK;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* U+0080..U+00FF take two bytes of UTF-8, the first of which is C2 or C3. */
 sl_status avro_bytes_to_json(const uint8_t *data, size_t len, json_t **out)
@@ -208,8 +207,7 @@ sl_status avro_value_read(struct avro_reader *r, const struct avro_node *node, j
     return status;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static sl_status value_write(sl_buf *out, const struct avro_node *node, const json_t *value, unsigned depth);
 
@@ -414,8 +412,7 @@ static sl_status value_write(sl_buf *out, const struct avro_node *node, const js
     return misfit(node, value);
 }
 
-/* ---- entry points
- * ------------------------------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------------- */
 
 sl_status sl_avro_schema_decode(const sl_avro_schema *writer, const uint8_t *data, size_t len, size_t *pos,
                                 json_t **out)

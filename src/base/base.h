@@ -24,8 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 /* Same numbers as SLUICE_E_* in sluice.h. */
 enum sl_code {
@@ -96,8 +95,7 @@ bool sl_status_ignore(sl_status status);
         }                                                                                                    \
     } while (0)
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* As their libc namesakes; NULL when memory (or the test's patience) is out. Size 0 gives a pointer that may
  * be freed. */
@@ -172,8 +170,7 @@ void sl_budget_force(sl_budget *budget,
                      size_t bytes); /* reserves even over the limit (the minimum to make progress) */
 void sl_budget_release(sl_budget *budget, size_t bytes);
 
-/* ---- hashes and text
- * ---------------------------------------------------------------------------------------- */
+/* ---- hashes and text ----------------------------------------------------------------------------------- */
 
 uint32_t sl_crc32(uint32_t seed, const void *data, size_t len); /* zlib polynomial; start with 0 */
 uint64_t sl_xxh64(const void *data, size_t len);                /* XXH64, seed 0 */
@@ -196,15 +193,13 @@ SL_MUST_USE sl_status sl_uuid4(char *out);
 /* Damerau-free edit distance, for "did you mean". */
 size_t sl_edit_distance(const char *a, const char *b);
 
-/* ---- clock
- * -------------------------------------------------------------------------------------------------- */
+/* ---- clock --------------------------------------------------------------------------------------------- */
 
 int64_t sl_now_ms(void);   /* wall clock, milliseconds since 1970-01-01T00:00Z */
 double sl_monotonic(void); /* seconds, for durations */
 void sl_sleep_ms(int64_t ms);
 
-/* ---- threads
- * ------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 typedef struct sl_pool sl_pool;
 /* Threads start at the first loop that needs them. `threads` counts the caller: 1 means everything runs
@@ -220,8 +215,7 @@ void sl_pool_free(sl_pool *pool);
 unsigned sl_cpu_count(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */
 
-/* ---- runtime
- * ------------------------------------------------------------------------------------------------ */
+/* ---- runtime ------------------------------------------------------------------------------------------- */
 
 /* What an operation gets from its surroundings. Borrowed by everything that takes it; all members may be
  * NULL. */

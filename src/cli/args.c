@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- settings ------------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------------------ */
 
 void settings_set(struct settings *s, const char *key, const char *value)
 {
@@ -34,7 +34,7 @@ void settings_free(struct settings *s)
     free(s->items);
 }
 
-/* ---- small readers ---------------------------------------------------------------------------------------------- */
+/* ---- small readers ------------------------------------------------------------------------------------- */
 
 bool given(const struct args *args, enum option_id id) { return args->values[id] != NULL; }
 
@@ -97,7 +97,7 @@ void free_names(char **names)
     free(names);
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------------------- */
 
 static enum option_id option_named(const char *name, size_t len)
 {
@@ -209,7 +209,7 @@ static int parse_option(struct args *args, const char *word, const char *next, s
     return take_option(args, id, word, next, direct);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static int take_verb(struct args *args, const char *word)
 {

@@ -25,7 +25,7 @@ enum exit_status {
     STATUS_INTERRUPTED = 130,
 };
 
-/* ---- the table of commands ------------------------------------------------------------------------------------ */
+/* ---- the table of commands ----------------------------------------------------------------------------- */
 
 enum option_id {
     OPT_NONE, /* ends a verb's list */
@@ -112,7 +112,7 @@ extern const size_t cli_verb_count;
 const struct verb *verb_named(const char *name);
 bool verb_takes(const struct verb *verb, enum option_id id); /* common ones too */
 
-/* ---- arguments -------------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
 /* key, value, ..., NULL: as the library takes it. */
 struct settings {
@@ -149,7 +149,7 @@ void free_names(char **names);
 /* Reads a file of Java properties into settings. */
 int props_read(const struct args *args, const char *path, struct settings *into);
 
-/* ---- help -------------------------------------------------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------------------------------------- */
 
 void help_overview(FILE *to);
 void help_verb(FILE *to, const struct verb *verb);
@@ -157,7 +157,7 @@ void help_man(FILE *to);
 void help_markdown(FILE *to);
 void help_bash(FILE *to);
 
-/* ---- messages and results -------------------------------------------------------------------------------------- */
+/* ---- messages and results ------------------------------------------------------------------------------ */
 
 #if defined(__GNUC__)
 #define CLI_FORMAT(f, a) __attribute__((format(printf, f, a)))
@@ -204,7 +204,7 @@ void output_file_begin(struct output_file *f, const char *path);
 const char *output_file_path(const struct output_file *f); /* to be written */
 int output_file_end(struct output_file *f, const struct args *args, int status); /* keeps it when status is STATUS_DONE; a new status */
 
-/* ---- fitted tables ------------------------------------------------------------------------------------------------ */
+/* ---- fitted tables ------------------------------------------------------------------------------------- */
 
 struct view_column {
     const char *title;
@@ -225,7 +225,7 @@ char *json_cell(const json_t *object, const char *key, enum cell_kind kind);
 const char *json_text(const json_t *object, const char *key); /* "" when absent */
 uint64_t json_number(const json_t *object, const char *key);  /* 0 when absent */
 
-/* ---- progress -------------------------------------------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------------------------------------ */
 
 void progress_begin(const struct args *args);
 void progress_update(const char *step, uint64_t done, uint64_t total);
@@ -234,7 +234,7 @@ void progress_end(void);
 void progress_explain(void); /* the steps with their times, for --explain */
 double monotonic_seconds(void);
 
-/* ---- an open table ----------------------------------------------------------------------------------------------- */
+/* ---- an open table ------------------------------------------------------------------------------------- */
 
 void signals_install(void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
 bool interrupted(void);
@@ -245,7 +245,7 @@ void session_close(sluice_table *table);
 /* A description as JSON, or as text when `text` is not NULL. */
 int session_describe(const struct args *args, sluice_table *table, enum sluice_description what, json_t **json, char **text);
 
-/* ---- verbs --------------------------------------------------------------------------------------------------- */
+/* ---- verbs --------------------------------------------------------------------------------------------- */
 
 /* Makes the table of args->arguments[0] with the schema of --schema, or else `schema`. SLUICE_E_EXISTS is fine with `may_exist`. */
 int create_table(const struct args *args, const struct ArrowSchema *schema, bool may_exist);

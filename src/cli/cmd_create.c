@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the schema -------------------------------------------------------------------------------------------------------- */
+/* ---- the schema ---------------------------------------------------------------------------------------- */
 
 /* --schema takes a file or a text. What is there is a file; else a name and a type have a blank between them. */
 static bool is_schema_text(const char *value)
@@ -29,7 +29,7 @@ static int schema_option(const struct args *args, struct ArrowSchema *out)
     return sluice_schema_of_file(value, NULL, out, &e) ? fail_error(args, &e) : STATUS_DONE;
 }
 
-/* ---- making it --------------------------------------------------------------------------------------------------------- */
+/* ---- making it ----------------------------------------------------------------------------------------- */
 
 static void all_settings(const struct args *args, struct settings *out)
 {
@@ -60,7 +60,7 @@ int create_table(const struct args *args, const struct ArrowSchema *schema, bool
     return status;
 }
 
-/* ---- one that is there --------------------------------------------------------------------------------------------------- */
+/* ---- one that is there --------------------------------------------------------------------------------- */
 
 static bool same_names(const char *a, const char *b)
 {
@@ -110,7 +110,7 @@ int create_check(const struct args *args)
     return status;
 }
 
-/* ---- the verb ------------------------------------------------------------------------------------------------------------ */
+/* ---- the verb ------------------------------------------------------------------------------------------ */
 
 static void print_created(const struct args *args, json_t *info)
 {

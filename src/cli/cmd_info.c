@@ -25,7 +25,7 @@ static int describe(const struct args *args, enum sluice_description what, bool 
     return status;
 }
 
-/* ---- info ---------------------------------------------------------------------------------------------------------------- */
+/* ---- info ---------------------------------------------------------------------------------------------- */
 
 static void line(const char *label, const char *text)
 {
@@ -54,13 +54,22 @@ static void list_line(const char *label, const json_t *info, const char *key, co
     free(text);
 }
 
+/* "3 logs" */
+static const char *counted(const json_t *info, const char *key, const char *word, char out[2 * NUMBER_TEXT])
+{
+    char count[NUMBER_TEXT];
+    uint64_t n = json_number(info, key);
+    snprintf(out, 2 * NUMBER_TEXT, "%s %s%s", count_text(n, count), word, n == 1 ? "" : "s");
+    return out;
+}
+
 static void files_line(const json_t *info)
 {
-    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
-    printf("%-13s%s file groups in %s partitions, %s\n", "size", count_text(json_number(info, "file_groups"), a),
-           count_text(json_number(info, "partitions"), b), bytes_text(json_number(info, "bytes"), c));
-    printf("%-13s%s base files, %s; %s logs, %s\n", "files", count_text(json_number(info, "base_files"), a),
-           bytes_text(json_number(info, "base_bytes"), b), count_text(json_number(info, "log_files"), c), bytes_text(json_number(info, "log_bytes"), d));
+    char a[2 * NUMBER_TEXT], b[2 * NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
+    printf("%-13s%s in %s, %s\n", "size", counted(info, "file_groups", "file group", a), counted(info, "partitions", "partition", b),
+           bytes_text(json_number(info, "bytes"), c));
+    printf("%-13s%s, %s; %s, %s\n", "files", counted(info, "base_files", "base file", a), bytes_text(json_number(info, "base_bytes"), c),
+           counted(info, "log_files", "log", b), bytes_text(json_number(info, "log_bytes"), d));
 }
 
 static void pending_lines(const json_t *pending)
@@ -139,7 +148,7 @@ static int print_info(const struct args *args, const json_t *info)
 
 int cmd_info(const struct args *args) { return describe(args, SLUICE_DESCRIBE_INFO, false, print_info); }
 
-/* ---- timeline ------------------------------------------------------------------------------------------------------------ */
+/* ---- timeline ------------------------------------------------------------------------------------------ */
 
 struct cell_source {
     const char *key;
@@ -202,7 +211,7 @@ int cmd_timeline(const struct args *args)
     return status ? status : describe(args, SLUICE_DESCRIBE_TIMELINE, given(args, OPT_LIMIT), print_timeline);
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static bool is_base(const json_t *file) { return strcmp(json_text(file, "kind"), "base") == 0; }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the first rows of a stream ------------------------------------------------------------------------------------------ */
+/* ---- the first rows of a stream ------------------------------------------------------------------------ */
 
 struct limited {
     struct ArrowArrayStream rows;
@@ -56,7 +56,7 @@ static void limit_rows(struct ArrowArrayStream *rows, int64_t limit)
     *rows = (struct ArrowArrayStream){limited_schema, limited_next, limited_error, limited_release, l};
 }
 
-/* ---- the verb -------------------------------------------------------------------------------------------------------------- */
+/* ---- the verb ------------------------------------------------------------------------------------------ */
 
 static int inspect_rows(const struct args *args)
 {

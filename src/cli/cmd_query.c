@@ -8,7 +8,7 @@
 /* The order of the choices of --format. */
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSONL, FORMAT_CANONICAL, FORMAT_PARQUET, FORMAT_COUNT, FORMAT_ARROW };
 
-/* ---- format --------------------------------------------------------------------------------------------------------------- */
+/* ---- format -------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *path, const char *ending)
 {
@@ -44,7 +44,7 @@ int check_format(const struct args *args)
     return STATUS_DONE;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 struct target {
     FILE *file;
@@ -54,6 +54,8 @@ struct target {
 static int write_piece(void *context, const char *text, size_t len)
 {
     struct target *t = context;
+    if (isatty(fileno(t->file)))
+        progress_end(); /* rows and a progress line do not share a terminal */
     errno = 0;
     if (fwrite(text, 1, len, t->file) == len)
         return 0;
@@ -73,7 +75,7 @@ static int write_text(const struct args *args, enum output_format format, struct
     if (args_number(args, OPT_LIMIT, 0, &options.max_rows) || !sluice_output_text(rows, &options, write_piece, t, count, &e))
         return STATUS_DONE;
     if (t->failed == EPIPE)
-        return STATUS_DONE; /* the reader has had enough */
+        return STATUS_DONE; /* the reader has had enough (`sluice query | head`) */
     if (t->failed)
         return fail(args, "%s: %s", given(args, OPT_OUTPUT) ? args->values[OPT_OUTPUT] : "standard output", strerror(t->failed));
     return fail_error(args, &e);
@@ -154,7 +156,7 @@ int print_rows(const struct args *args, struct ArrowArrayStream *rows, uint64_t 
     return status;
 }
 
-/* ---- query ------------------------------------------------------------------------------------------------------------------ */
+/* ---- query --------------------------------------------------------------------------------------------- */
 
 /* Something that is cheap to read, when only rows are counted: the first column of fixed width. */
 static const char *cheap_column(const struct ArrowSchema *schema)

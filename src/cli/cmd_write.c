@@ -14,7 +14,7 @@ struct write_run {
     struct rejects rejects;
 };
 
-/* ---- the table ----------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 static int create_for(struct write_run *w)
 {
@@ -43,7 +43,7 @@ static int open_table(struct write_run *w)
     return sluice_table_schema(w->table, &w->table_schema, &e) ? fail_error(w->args, &e) : STATUS_DONE;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
 {
@@ -58,55 +58,55 @@ static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
     return code ? fail_error(w->args, &e) : STATUS_DONE;
 }
 
+/* Batch by batch, so that a failure of the input is told as the input's, with its place in the file. */
+static int append_batches(struct write_run *w, const struct input *input, struct ArrowArrayStream *rows)
+{
+    for (;;) {
+        struct ArrowArray batch = {0};
+        sluice_error e = {0};
+        if (interrupted())
+            e.code = SLUICE_E_CANCELLED;
+        else if (rows->get_next(rows, &batch)) {
+            const char *why = rows->get_last_error(rows);
+            e.code = SLUICE_E_INPUT;
+            snprintf(e.message, sizeof e.message, "%s", why ? why : "cannot be read");
+        } else if (!batch.release)
+            return STATUS_DONE;
+        else if (sluice_writer_append(w->writer, &batch, &e) && input) {
+            sluice_error inner = e;
+            snprintf(e.message, sizeof e.message, "%s: %.1900s", input->name, inner.message);
+        }
+        if (e.code)
+            return input ? input_error(w->args, input, &e) : fail_error(w->args, &e);
+    }
+}
+
 /* Takes over the stream. `input` NULL: rows of the table itself. */
 static int append(struct write_run *w, const struct input *input, struct ArrowArrayStream *rows)
 {
-    static const struct input none = {.name = ""};
-    sluice_error e = {0};
     int status = w->writer ? STATUS_DONE : open_writer(w, rows);
-    if (status) {
-        rows->release(rows);
-        return status;
-    }
-    return sluice_writer_append_stream(w->writer, rows, &e) ? input_error(w->args, input ? input : &none, &e) : STATUS_DONE;
-}
-
-/* Files of one call have the same columns: what one lacks would silently become null. */
-static int check_same_columns(const struct write_run *w, size_t i, const struct borrowed_schema *first, const struct borrowed_schema *wanted)
-{
-    for (int64_t f = 0; f < first->schema.n_children; f++) {
-        const char *name = first->schema.children[f]->name;
-        int64_t k = 0;
-        while (k < wanted->schema.n_children && strcmp(wanted->schema.children[k]->name, name) != 0)
-            k++;
-        if (k == wanted->schema.n_children && w->operation != SLUICE_DELETE)
-            return fail(w->args, "%s: column %s is missing, %s has it", w->inputs[i].name, name, w->inputs[0].name);
-    }
-    return STATUS_DONE;
+    if (!status)
+        status = append_batches(w, input, rows);
+    rows->release(rows);
+    return status;
 }
 
 static int append_inputs(struct write_run *w)
 {
     enum input_use use = w->operation == SLUICE_DELETE ? INPUT_FOR_KEYS : INPUT_FOR_ROWS;
-    struct borrowed_schema first = {0}, wanted = {0};
-    int status = STATUS_DONE;
+    struct borrowed_schema wanted;
+    int status = inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
         struct ArrowArrayStream rows;
-        status = input_wanted(w->args, &w->inputs[i], &w->table_schema, use, i ? &wanted : &first);
-        if (!status && i)
-            status = check_same_columns(w, i, &first, &wanted);
-        if (!status)
-            status = input_rows(w->args, &w->inputs[i], i ? &wanted.schema : &first.schema, &w->rejects, &rows);
+        status = input_rows(w->args, &w->inputs[i], &wanted.schema, &w->rejects, &rows);
         if (!status)
             status = append(w, &w->inputs[i], &rows);
-        if (i)
-            borrowed_free(&wanted);
     }
-    borrowed_free(&first);
+    borrowed_free(&wanted);
     return status;
 }
 
-/* ---- delete --where -------------------------------------------------------------------------------------------------------- */
+/* ---- delete --where ------------------------------------------------------------------------------------ */
 
 static void add_top_level(char **names, size_t *count, const json_t *fields)
 {
@@ -152,7 +152,7 @@ static int append_matching(struct write_run *w)
     return status;
 }
 
-/* ---- the verbs ------------------------------------------------------------------------------------------------------------- */
+/* ---- the verbs ----------------------------------------------------------------------------------------- */
 
 static int commit(struct write_run *w)
 {

@@ -23,7 +23,7 @@ static const char *const output_rule =
     "Standard output carries results only; messages and progress go to standard error. An error is one line `sluice: what: where: why`, "
     "then, when there is one, a line `hint: ...`. Progress is drawn on a terminal only, for work of more than about a second; NO_COLOR is honoured.";
 
-/* ---- plain text ------------------------------------------------------------------------------------------------------------ */
+/* ---- plain text ---------------------------------------------------------------------------------------- */
 
 /* Words up to TEXT_WIDTH; the first line begins at column `at`, the others are indented. */
 static void put_wrapped(FILE *to, const char *text, size_t indent, size_t at)
@@ -124,7 +124,7 @@ void help_verb(FILE *to, const struct verb *verb)
     }
 }
 
-/* ---- man page --------------------------------------------------------------------------------------------------------------- */
+/* ---- man page ------------------------------------------------------------------------------------------ */
 
 /* troff's own characters escaped; a line must not begin with a dot or an apostrophe. */
 static void put_troff(FILE *to, const char *text)
@@ -204,7 +204,7 @@ void help_man(FILE *to)
         fprintf(to, ".TP\n.B %s\n%s\n", exits[i].status, exits[i].meaning);
 }
 
-/* ---- docs/cli.md ------------------------------------------------------------------------------------------------------------- */
+/* ---- docs/cli.md --------------------------------------------------------------------------------------- */
 
 /* A cell of a Markdown table. */
 static void put_cell(FILE *to, const char *text)
@@ -267,7 +267,7 @@ void help_markdown(FILE *to)
             markdown_verb(to, &cli_verbs[i]);
 }
 
-/* ---- completion --------------------------------------------------------------------------------------------------------------- */
+/* ---- completion ---------------------------------------------------------------------------------------- */
 
 static void bash_options(FILE *to, const enum option_id *ids)
 {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static int check_file(const struct args *args, const char *path)
 {
@@ -154,7 +154,7 @@ int input_error(const struct args *args, const struct input *input, sluice_error
     return fail_error(args, e);
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static void ignore_row(void *context, const char *row, const char *message)
 {
@@ -218,9 +218,12 @@ static const struct ArrowSchema *field_named(const struct ArrowSchema *schema, c
     return NULL;
 }
 
+/* A schema without a release counts as released; the owner of the fields releases them. */
+static void release_nothing(struct ArrowSchema *schema) { schema->release = NULL; }
+
 static void borrowed_begin(struct borrowed_schema *s, size_t fields_max)
 {
-    *s = (struct borrowed_schema){.schema = {.format = "+s", .name = ""}};
+    *s = (struct borrowed_schema){.schema = {.format = "+s", .name = "", .release = release_nothing}};
     s->fields = cli_alloc(fields_max * sizeof *s->fields);
     s->schema.children = cli_alloc(fields_max * sizeof *s->schema.children);
 }
@@ -229,6 +232,7 @@ static struct ArrowSchema *borrowed_add(struct borrowed_schema *s, const struct 
 {
     struct ArrowSchema *copy = &s->fields[s->schema.n_children];
     *copy = *field;
+    copy->release = release_nothing;
     s->schema.children[s->schema.n_children++] = copy;
     return copy;
 }
@@ -264,28 +268,58 @@ void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out)
 /* JSON lines from standard input are not looked at: the table's columns are what can come. */
 static bool is_unseen_jsonl(const struct input *input) { return is_jsonl(input) && strcmp(input->path, "-") == 0; }
 
-int input_wanted(const struct args *args, struct input *input, const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out)
+/* The type of a column: the table's, or else the file's. */
+static void want(struct borrowed_schema *out, const struct input *input, const struct ArrowSchema *field, const struct ArrowSchema *table,
+                 enum input_use use)
 {
-    bool is_unseen = is_unseen_jsonl(input) && use == INPUT_FOR_ROWS;
-    int status = is_unseen ? STATUS_DONE : input_look(args, input);
-    if (status)
-        return status;
-    borrowed_begin(out, (size_t)(input->found.n_children + table->n_children));
-    if (is_jsonl(input) && use == INPUT_FOR_ROWS)
-        for (int64_t i = 0; i < table->n_children; i++)
-            borrowed_add(out, table->children[i]);
-    for (int64_t i = 0; !is_unseen && i < input->found.n_children; i++) {
-        const struct ArrowSchema *field = input->found.children[i], *known = field_named(table, field->name);
-        if (is_meta(field->name) || field_named(&out->schema, field->name))
-            continue;
-        struct ArrowSchema *copy = borrowed_add(out, known ? known : field);
-        if (!known && (strcmp(field->format, "n") == 0 || (use == INPUT_FOR_KEYS && is_csv(input))))
-            make_text(copy);
-    }
+    const struct ArrowSchema *known = field_named(table, field->name);
+    if (is_meta(field->name) || field_named(&out->schema, field->name))
+        return;
+    struct ArrowSchema *copy = borrowed_add(out, known ? known : field);
+    if (!known && (strcmp(field->format, "n") == 0 || (use == INPUT_FOR_KEYS && is_csv(input))))
+        make_text(copy);
+}
+
+static int look_at_all(const struct args *args, struct input *inputs, size_t count, enum input_use use)
+{
+    int status = STATUS_DONE;
+    for (size_t i = 0; i < count && !status; i++)
+        if (!is_unseen_jsonl(&inputs[i]) || use == INPUT_FOR_KEYS)
+            status = input_look(args, &inputs[i]);
+    return status;
+}
+
+/* What a file lacks would silently become null. */
+static int check_complete(const struct args *args, const struct input *inputs, size_t count, const struct borrowed_schema *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int64_t f = 0; f < wanted->schema.n_children && !is_jsonl(&inputs[i]); f++)
+            if (!field_named(&inputs[i].found, wanted->schema.children[f]->name))
+                return fail(args, "%s: column %s is missing, another input has it", inputs[i].name, wanted->schema.children[f]->name);
     return STATUS_DONE;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------- */
+int inputs_wanted(const struct args *args, struct input *inputs, size_t count, const struct ArrowSchema *table, enum input_use use,
+                  struct borrowed_schema *out)
+{
+    *out = (struct borrowed_schema){0};
+    int status = look_at_all(args, inputs, count, use);
+    if (status)
+        return status;
+    int64_t fields = table->n_children;
+    for (size_t i = 0; i < count; i++)
+        fields += inputs[i].found.n_children;
+    borrowed_begin(out, (size_t)fields);
+    for (size_t i = 0; i < count; i++) {
+        for (int64_t f = 0; is_jsonl(&inputs[i]) && use == INPUT_FOR_ROWS && f < table->n_children; f++)
+            want(out, &inputs[i], table->children[f], table, use);
+        for (int64_t f = 0; f < inputs[i].found.n_children; f++)
+            want(out, &inputs[i], inputs[i].found.children[f], table, use);
+    }
+    return count > 1 ? check_complete(args, inputs, count, out) : STATUS_DONE;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 int rejects_check(const struct args *args, const struct input *inputs, size_t count)
 {

@@ -2,7 +2,7 @@
  * Inputs of the writing verbs: which columns a file has, the types they shall have, and its rows.
  *
  * A column takes the type of the table's column of its name, so that `007` stays a text when the table says so. Columns that
- * the table lacks keep their own type (the writer makes them the table's). Columns that the file lacks are left out, so
+ * the table lacks keep their own type (the writer makes them the table's). Columns that the files lack are left out, so
  * that the writer can refuse them instead of writing nulls over values; only JSON lines, where leaving out is the way to
  * say null, get all of the table's columns.
  */
@@ -24,7 +24,7 @@ enum input_use {
     INPUT_FOR_KEYS, /* a delete: columns that the table lacks do not matter */
 };
 
-/* A struct schema that borrows its fields; no release. */
+/* A struct schema that borrows its fields; its release does nothing. */
 struct borrowed_schema {
     struct ArrowSchema schema;
     struct ArrowSchema *fields;
@@ -39,8 +39,10 @@ void inputs_close(struct input *inputs, size_t count);
 int input_look(const struct args *args, struct input *input);
 /* The columns for a table made of a file that has `found`: all but Hudi's own. */
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
-/* The columns in which the rows shall come. */
-int input_wanted(const struct args *args, struct input *input, const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out);
+/* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that
+ * lacks one is refused, JSON lines excepted. */
+int inputs_wanted(const struct args *args, struct input *inputs, size_t count, const struct ArrowSchema *table, enum input_use use,
+                  struct borrowed_schema *out);
 void borrowed_free(struct borrowed_schema *schema);
 
 /* --reject: the file of bad rows, made when there is the first one. */

@@ -1,15 +1,23 @@
 /* The `sluice` command: finds the verb and runs it. Nothing is done before it is needed, so that it starts in milliseconds. */
 #include "cli.h"
 #include <errno.h>
-#include <stdlib.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Standard output that did not take everything is a failure, except a reader that has had enough (`sluice query | head`). */
+/* A pipe whose reader has gone reports an error without being written to. */
+static bool has_reader(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) < 0 || !(output.revents & POLLERR);
+}
+
+/* Standard output that did not take everything is a failure, except when its reader has had enough (`sluice query | head`). */
 static int finish_output(const struct args *args, int status)
 {
     errno = 0;
     bool is_bad = fflush(stdout) != 0 || ferror(stdout);
-    if (!is_bad || errno == EPIPE || status != STATUS_DONE)
+    if (!is_bad || status != STATUS_DONE || !has_reader())
         return status;
     return fail(args, "standard output: %s", errno ? strerror(errno) : "cannot be written");
 }

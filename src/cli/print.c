@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static void *checked(void *memory)
 {
@@ -68,7 +68,7 @@ size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
 /* Names and values in messages come from files: what could move the cursor or start a line is shown, not sent. */
 static void put_escaped(const char *text, FILE *to)
@@ -152,7 +152,8 @@ int fail_error(const struct args *args, const sluice_error *e)
         fail(args, "interrupted; nothing half-done is visible");
         return STATUS_INTERRUPTED;
     }
-    fail(args, "%s", *e->message ? e->message : "failed without a message");
+    bool is_said = e->code != SLUICE_E_UNSUPPORTED || strstr(e->message, "support");
+    fail(args, "%s%s", *e->message ? e->message : "failed without a message", is_said ? "" : ": not supported");
     if (*e->hint)
         hint("%s", e->hint);
     return e->code == SLUICE_E_BUSY || e->code == SLUICE_E_CONFLICT ? STATUS_CONFLICT : STATUS_FAILED;
@@ -160,7 +161,7 @@ int fail_error(const struct args *args, const sluice_error *e)
 
 int fail_json(const struct args *args, const json_error_t *e) { return fail(args, "the library's description: %s", e->text); }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 const char *count_text(uint64_t n, char out[NUMBER_TEXT])
 {
@@ -204,11 +205,11 @@ const char *seconds_text(double seconds, char out[NUMBER_TEXT])
     return out;
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 void print_json(json_t *object)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII * 0) : NULL;
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     puts(checked(text));
     free(text);
     json_decref(object);
@@ -294,7 +295,7 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     printf(", %s rows/s\n", count_text(rounded_rate(info->rows_in, info->seconds), text));
 }
 
-/* ---- files that appear when they are complete --------------------------------------------------------------------------- */
+/* ---- files that appear when they are complete ---------------------------------------------------------- */
 
 void output_file_begin(struct output_file *f, const char *path)
 {

@@ -1,9 +1,10 @@
 /*
  * What goes on, on one line of standard error that is drawn over itself: only on a terminal, only after a second, ten
  * times a second at most. With --explain the steps are remembered with their times. The library calls from any of its
- * threads, one call at a time.
+ * threads while the main one may print.
  */
 #include "cli.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,7 @@ static struct {
     struct step steps[STEPS_MAX];
     size_t step_count;
 } progress;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 double monotonic_seconds(void)
 {
@@ -44,12 +46,14 @@ static bool is_capable_terminal(void)
 void progress_begin(const struct args *args)
 {
     const char *no_color = getenv("NO_COLOR");
+    pthread_mutex_lock(&lock);
     memset(&progress, 0, sizeof progress);
     progress.is_shown_later = !given(args, OPT_QUIET) && !given(args, OPT_NO_PROGRESS) && is_capable_terminal();
     progress.has_color = !(no_color && *no_color);
     progress.is_explained = given(args, OPT_EXPLAIN);
     progress.what = args->what;
     progress.begun = monotonic_seconds();
+    pthread_mutex_unlock(&lock);
 }
 
 static struct step *step_named(const char *name, double now)
@@ -104,30 +108,36 @@ static void draw(const struct step *s, double now)
 void progress_update(const char *step, uint64_t done, uint64_t total)
 {
     double now = monotonic_seconds();
+    pthread_mutex_lock(&lock);
     struct step *s = step_named(step, now);
-    s->done = done;
+    s->done = done > s->done ? done : s->done; /* threads report out of order */
     s->total = total;
     s->ended = now;
-    if (!progress.is_shown_later || now - progress.begun < 1 || now - progress.drawn < 0.1)
-        return;
-    progress.drawn = now;
-    progress.is_on_screen = true;
-    draw(s, now);
+    if (progress.is_shown_later && now - progress.begun >= 1 && now - progress.drawn >= 0.1) {
+        progress.drawn = now;
+        progress.is_on_screen = true;
+        draw(s, now);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_erase(void)
 {
-    if (!progress.is_on_screen)
-        return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
-    progress.is_on_screen = false;
+    pthread_mutex_lock(&lock);
+    if (progress.is_on_screen) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        progress.is_on_screen = false;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_end(void)
 {
     progress_erase();
+    pthread_mutex_lock(&lock);
     progress.is_shown_later = false;
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_explain(void)

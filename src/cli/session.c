@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- signals ----------------------------------------------------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------------------------------------- */
 
 static sluice_table *volatile table_to_cancel;
 static volatile sig_atomic_t interrupt_count;
@@ -36,7 +36,7 @@ void signals_install(void)
 
 bool interrupted(void) { return interrupt_count != 0; }
 
-/* ---- callbacks ----------------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------------------------------------- */
 
 static void on_progress(void *context, const char *step, uint64_t done, uint64_t total)
 {
@@ -53,7 +53,7 @@ static void on_log(void *context, int level, const char *text)
         note(args, "%s: %s", words[level], text);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 int session_open(const struct args *args, int tolerated, int *code, sluice_table **out)
 {

@@ -49,8 +49,7 @@ static sl_status buffer_share(const struct slice *s, const uint8_t *data, size_t
 
 static const uint8_t *arrow_buffer(const struct slice *s, int64_t index) { return s->array->buffers[index]; }
 
-/* ---- checks
- * ------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
 static int64_t buffers_of(enum arrow_layout layout)
 {
@@ -111,8 +110,7 @@ static sl_status child_slice(const struct slice *s, size_t index, int64_t from, 
     return SL_OK;
 }
 
-/* ---- validity
- * ----------------------------------------------------------------------------------------------- */
+/* ---- validity ------------------------------------------------------------------------------------------ */
 
 /* Bits [from, from + count) as a bitmap that starts at 0. */
 static sl_status bits_import(const struct slice *s, const uint8_t *bits, sl_buffer **out)
@@ -137,8 +135,7 @@ static sl_status validity_import(const struct slice *s, int64_t *null_count, sl_
     return *null_count ? bits_import(s, bits, out) : SL_OK;
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static sl_status values_import(const struct slice *s, sl_buffer **out)
 {
@@ -226,8 +223,7 @@ static sl_status decimals_convert(const struct slice *s, const sl_buffer *validi
     return SL_OK;
 }
 
-/* ---- offsets
- * ------------------------------------------------------------------------------------------------ */
+/* ---- offsets ------------------------------------------------------------------------------------------- */
 
 static int64_t arrow_offset(const struct slice *s, bool large, int64_t i)
 {
@@ -306,8 +302,7 @@ static sl_status text_import(const struct slice *s, const sl_type *type, sl_arra
     return status;
 }
 
-/* ---- nested
- * ------------------------------------------------------------------------------------------------- */
+/* ---- nested -------------------------------------------------------------------------------------------- */
 
 static int64_t null_where_parent_is_not(const sl_array *child, const uint8_t *parent_validity)
 {
@@ -431,8 +426,7 @@ static sl_status list_import(const struct slice *s, const sl_type *type, sl_arra
     return sl_array_new(type, s->count, nulls, validity, NULL, offsets, &child, 1, NULL, out);
 }
 
-/* ---- dictionaries
- * ------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 static sl_status indexes_append(const struct slice *s, const sl_array *indexes, const sl_array *dictionary,
                                 sl_builder *b)
@@ -481,8 +475,7 @@ done:
     return status;
 }
 
-/* ---- any array
- * ---------------------------------------------------------------------------------------------- */
+/* ---- any array ----------------------------------------------------------------------------------------- */
 
 static sl_status fixed_width_import(const struct slice *s, const sl_type *type, sl_array **out)
 {

@@ -4,8 +4,7 @@
 
 #define ARROW_DEPTH_MAX 64
 
-/* ---- format strings
- * ----------------------------------------------------------------------------------------- */
+/* ---- format strings ------------------------------------------------------------------------------------ */
 
 struct plain_format {
     const char *text;
@@ -131,8 +130,7 @@ bool arrow_format_is_index(const struct arrow_format *format)
     return format->layout == ARROW_VALUES && format->id >= SL_INT8 && format->id <= SL_UINT64;
 }
 
-/* ---- import
- * ------------------------------------------------------------------------------------------------- */
+/* ---- import -------------------------------------------------------------------------------------------- */
 
 static sl_status type_import(const struct ArrowSchema *schema, unsigned depth, const sl_type **out);
 
@@ -251,8 +249,7 @@ sl_status sl_arrow_import_schema(const struct ArrowSchema *schema, const sl_type
     return type_import(schema, 0, out);
 }
 
-/* ---- export
- * ------------------------------------------------------------------------------------------------- */
+/* ---- export -------------------------------------------------------------------------------------------- */
 
 /* What one ArrowSchema owns. Children are freed with their parent, or were moved away and have no release. */
 struct schema_private {

@@ -63,8 +63,7 @@ size_t sl_batch_bytes(const sl_batch *batch)
     return bytes;
 }
 
-/* ---- choosing columns
- * --------------------------------------------------------------------------------------- */
+/* ---- choosing columns ---------------------------------------------------------------------------------- */
 
 static sl_status projection(const sl_batch *batch, const char *const *names, size_t count, sl_field *fields,
                             sl_array **columns)
@@ -101,8 +100,7 @@ done:
     return status;
 }
 
-/* ---- choosing rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- choosing rows ------------------------------------------------------------------------------------- */
 
 /* rows NULL: the range from, count. */
 static sl_status array_pick(const sl_array *array, const uint32_t *rows, int64_t from, int64_t count,

@@ -76,8 +76,7 @@ void sl_builder_free(sl_builder *b)
     sl_free(b);
 }
 
-/* ---- room
- * --------------------------------------------------------------------------------------------------- */
+/* ---- room ---------------------------------------------------------------------------------------------- */
 
 sl_status builder_validity_cover(sl_builder *b, int64_t rows)
 {
@@ -121,8 +120,7 @@ sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count)
     return SL_OK;
 }
 
-/* ---- nulls
- * -------------------------------------------------------------------------------------------------- */
+/* ---- nulls --------------------------------------------------------------------------------------------- */
 
 static sl_status fixed_append_zeros(sl_builder *b, int64_t count)
 {
@@ -176,8 +174,7 @@ sl_status builder_append_nulls(sl_builder *b, int64_t count)
 
 sl_status sl_builder_null(sl_builder *b) { return builder_append_nulls(b, 1); }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static sl_status wrong_value(const sl_builder *b, const char *kind)
 {
@@ -275,8 +272,7 @@ sl_status sl_builder_bytes(sl_builder *b, const void *data, size_t len)
     return SL_OK;
 }
 
-/* ---- nested values
- * ------------------------------------------------------------------------------------------ */
+/* ---- nested values ------------------------------------------------------------------------------------- */
 
 sl_builder *sl_builder_child(sl_builder *b, size_t index) { return b->children[index]; }
 
@@ -306,8 +302,7 @@ sl_status sl_builder_close(sl_builder *b)
     return SL_OK;
 }
 
-/* ---- the result
- * --------------------------------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------------------------------- */
 
 int64_t sl_builder_length(const sl_builder *b) { return b->length; }
 
@@ -369,8 +364,7 @@ done:
     return status;
 }
 
-/* ---- a builder for each column
- * ------------------------------------------------------------------------------ */
+/* ---- a builder for each column ------------------------------------------------------------------------- */
 
 sl_status sl_batch_builder_init(sl_batch_builder *b, const sl_type *schema)
 {

@@ -157,8 +157,7 @@ done:
     return status;
 }
 
-/* ---- pieces of arrays
- * --------------------------------------------------------------------------------------- */
+/* ---- pieces of arrays ---------------------------------------------------------------------------------- */
 
 static sl_buffer *shared(sl_buffer *buffer) { return buffer ? sl_buffer_ref(buffer) : NULL; }
 
@@ -183,8 +182,7 @@ static sl_status values_new(int64_t length, size_t width, sl_buffer **out)
     return sl_buffer_new(bytes, out);
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 #define BLOCK 1024
 
@@ -402,8 +400,7 @@ static sl_status cast_time(const sl_array *a, const sl_type *to, int64_t *bad_ro
     return with_values(a, to, values, out);
 }
 
-/* ---- strings and binaries
- * ----------------------------------------------------------------------------------- */
+/* ---- strings and binaries ------------------------------------------------------------------------------ */
 
 static sl_status number_text_append(const sl_array *a, int64_t i, sl_buf *text)
 {
@@ -529,8 +526,7 @@ static sl_status cast_dictionary(const sl_array *a, const sl_type *to, int64_t *
                         NULL, NULL, 0, dictionary, out);
 }
 
-/* ---- nested
- * ------------------------------------------------------------------------------------------------- */
+/* ---- nested -------------------------------------------------------------------------------------------- */
 
 static void arrays_free(sl_array **arrays, size_t count)
 {
@@ -658,8 +654,7 @@ static sl_status cast_map(const sl_array *a, const sl_type *to, int64_t *bad_row
     return with_child(a, to, entries, out);
 }
 
-/* ---- any array
- * ---------------------------------------------------------------------------------------------- */
+/* ---- any array ----------------------------------------------------------------------------------------- */
 
 static sl_status array_cast_decoded(sl_array *a, const sl_type *to, enum cast_kind kind, int64_t *bad_row,
                                     sl_array **out)

@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 
-/* ---- types -------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------------------------------------- */
 
 enum sl_type_id {
     SL_NULL,   /* every value is null; no values, but a bitmap of zeros so that sl_is_valid needs no special case */
@@ -90,7 +90,7 @@ bool sl_type_has_offsets(const sl_type *type); /* string, binary, list, map */
 /* Bytes of the smallest two's complement that holds `precision` decimal digits (5 for 10). */
 int32_t sl_decimal_bytes(int32_t precision);
 
-/* ---- arrays and batches ------------------------------------------------------------------------------------- */
+/* ---- arrays and batches -------------------------------------------------------------------------------- */
 
 typedef struct sl_buffer sl_buffer; /* a reference-counted piece of memory */
 SL_MUST_USE sl_status sl_buffer_new(size_t size, sl_buffer **out);                /* 64-byte aligned, not cleared */
@@ -169,7 +169,7 @@ SL_MUST_USE sl_status sl_batch_project(const sl_batch *batch, const char *const 
 SL_MUST_USE sl_status sl_batch_filter(sl_batch *batch, const uint8_t *selection, sl_batch **out);
 SL_MUST_USE sl_status sl_batch_copy(const sl_batch *batch, int64_t from, int64_t count, sl_batch **out);
 
-/* ---- building ----------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 /* Grows one array value by value or run by run. After a failed append the builder may only be freed. */
 typedef struct sl_builder sl_builder;
@@ -204,7 +204,7 @@ SL_MUST_USE sl_status sl_batch_builder_append_range(sl_batch_builder *b, const s
 SL_MUST_USE sl_status sl_batch_builder_finish(sl_batch_builder *b, sl_batch **out);
 void sl_batch_builder_free(sl_batch_builder *b); /* zero-initialised is fine */
 
-/* ---- order, casts, text ------------------------------------------------------------------------------------- */
+/* ---- order, casts, text -------------------------------------------------------------------------------- */
 
 /* Order of ordering values (spec/lsm-layout.md 8.3): null lowest; numbers by value, floats as Java's Double.compare, bytes
  * unsigned, false < true. The two types must be equal and not nested. < 0, 0, > 0. */
@@ -240,7 +240,7 @@ SL_MUST_USE sl_status sl_java_float(float value, sl_buf *out);
 void sl_days_to_civil(int64_t days, int64_t *year, int *month, int *day);
 int64_t sl_civil_to_days(int64_t year, int month, int day);
 
-/* ---- Arrow C data interface --------------------------------------------------------------------------------- */
+/* ---- Arrow C data interface ---------------------------------------------------------------------------- */
 
 struct ArrowSchema;
 struct ArrowArray;
@@ -253,7 +253,7 @@ SL_MUST_USE sl_status sl_arrow_import_batch(struct ArrowArray *array, const stru
 SL_MUST_USE sl_status sl_arrow_export_schema(const sl_type *schema, struct ArrowSchema *out);
 SL_MUST_USE sl_status sl_arrow_export_batch(sl_batch *batch, struct ArrowArray *out); /* holds a reference until released */
 
-/* ---- streams of batches ------------------------------------------------------------------------------------- */
+/* ---- streams of batches -------------------------------------------------------------------------------- */
 
 /* What yields batches: a file reader, a merge, an import. `next` gives NULL at the end; the batch is the caller's. */
 typedef struct sl_stream sl_stream;
@@ -265,7 +265,7 @@ struct sl_stream {
 SL_INLINE sl_status sl_stream_next(sl_stream *s, sl_batch **out) { return s->next(s, out); }
 SL_INLINE void sl_stream_close(sl_stream *s) { if (s) s->close(s); }
 
-/* ---- JSON values -------------------------------------------------------------------------------------------- */
+/* ---- JSON values --------------------------------------------------------------------------------------- */
 
 /* The engine of the JSON-lines reader: strict JSON (RFC 8259) straight into builders, no tree in between. Objects fill
  * structs and maps (a map may also be an array of [key, value] pairs); missing members are null, unknown ones are

@@ -4,8 +4,7 @@
 
 #include "column/column.h"
 
-/* ---- buffers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- buffers ------------------------------------------------------------------------------------------- */
 
 struct sl_buffer {
     atomic_int refs;
@@ -35,8 +34,7 @@ SL_INLINE sl_status growing_room(struct growing *g, size_t more)
 SL_MUST_USE sl_status growing_take(struct growing *g, sl_buffer **out);
 void growing_free(struct growing *g);
 
-/* ---- bitmaps
- * ------------------------------------------------------------------------------------------------ */
+/* ---- bitmaps ------------------------------------------------------------------------------------------- */
 
 /* Each touches only the named bits, whatever the bit offsets, and gives the number of ones among them. */
 int64_t column_bits_copy(uint8_t *to, int64_t at, const uint8_t *from, int64_t from_bit, int64_t count);
@@ -44,8 +42,7 @@ int64_t column_bits_gather(uint8_t *to, int64_t at, const uint8_t *from, const u
 void column_bits_fill(uint8_t *bits, int64_t at, int64_t count, bool value);
 int64_t column_bits_count(const uint8_t *bits, int64_t from, int64_t count);
 
-/* ---- builders
- * ----------------------------------------------------------------------------------------------- */
+/* ---- builders ------------------------------------------------------------------------------------------ */
 
 struct sl_builder {
     const sl_type *type;
@@ -73,8 +70,7 @@ SL_MUST_USE sl_status builder_text_fits(const sl_builder *b, size_t bytes);
 /* Room for the boolean bits at..at+count-1, where `at` bits are there already; new bytes are zero. */
 SL_MUST_USE sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count);
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 /* 10^digits, 0..38. */
 sl_i128 column_pow10(int32_t digits);

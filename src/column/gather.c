@@ -35,8 +35,7 @@ done:
     return status;
 }
 
-/* ---- fixed width
- * -------------------------------------------------------------------------------------------- */
+/* ---- fixed width --------------------------------------------------------------------------------------- */
 
 static sl_status fixed_room(sl_builder *b, size_t count, uint8_t **out)
 {
@@ -105,8 +104,7 @@ static sl_status fixed_rows(sl_builder *b, const sl_array *src, const uint32_t *
     return SL_OK;
 }
 
-/* ---- booleans
- * ----------------------------------------------------------------------------------------------- */
+/* ---- booleans ------------------------------------------------------------------------------------------ */
 
 static sl_status bool_range(sl_builder *b, int64_t at, const sl_array *src, int64_t from, int64_t count)
 {
@@ -131,8 +129,7 @@ static sl_status bool_rows(sl_builder *b, int64_t at, const sl_array *src, const
     return SL_OK;
 }
 
-/* ---- strings and binaries
- * ----------------------------------------------------------------------------------- */
+/* ---- strings and binaries ------------------------------------------------------------------------------ */
 
 /* Offsets of a range, all moved by the same distance. */
 static void offsets_rebase(int32_t *to, const int32_t *from, int64_t count, int32_t distance)
@@ -213,8 +210,7 @@ static sl_status text_rows(sl_builder *b, const sl_array *src, const uint32_t *r
     return SL_OK;
 }
 
-/* ---- lists and maps
- * ----------------------------------------------------------------------------------------- */
+/* ---- lists and maps ------------------------------------------------------------------------------------ */
 
 static sl_status elements_fit(const sl_builder *child, int64_t more)
 {
@@ -262,8 +258,7 @@ static sl_status list_rows(sl_builder *b, const sl_array *src, const uint32_t *r
     return status;
 }
 
-/* ---- by class of type
- * --------------------------------------------------------------------------------------- */
+/* ---- by class of type ---------------------------------------------------------------------------------- */
 
 static sl_status values_range(sl_builder *b, const sl_array *src, int64_t from, int64_t count)
 {
@@ -309,8 +304,7 @@ static sl_status values_rows(sl_builder *b, const sl_array *src, const uint32_t 
     }
 }
 
-/* ---- dictionaries
- * ------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 /* One chunk of rows of the dictionary; sl_array_new lets no nested type have one. */
 static sl_status dictionary_pick(sl_builder *b, int64_t at, const sl_array *dictionary, const uint32_t *rows,
@@ -344,8 +338,7 @@ static sl_status dictionary_values(sl_builder *b, const sl_array *src, int64_t f
     return SL_OK;
 }
 
-/* ---- the two entries
- * ---------------------------------------------------------------------------------------- */
+/* ---- the two entries ----------------------------------------------------------------------------------- */
 
 sl_status sl_builder_append_range(sl_builder *b, const sl_array *src, int64_t from, int64_t count)
 {

@@ -205,8 +205,7 @@ sl_status sl_json_infer_line(sl_json_infer *infer, const char *line, size_t len)
     return sl_context(status, "line %" PRIu64, infer->lines);
 }
 
-/* ---- the schema
- * --------------------------------------------------------------------------------------------- */
+/* ---- the schema ---------------------------------------------------------------------------------------- */
 
 static sl_status node_type(const struct node *node, const sl_type **out);
 
@@ -267,8 +266,7 @@ sl_status sl_json_infer_finish(sl_json_infer *infer, const sl_type **out)
     return node_type(infer->root, out);
 }
 
-/* ---- CSV cells
- * ---------------------------------------------------------------------------------------------- */
+/* ---- CSV cells ----------------------------------------------------------------------------------------- */
 
 enum { NOT_BOOL = 1, NOT_LONG = 2, NOT_DOUBLE = 4, NOT_DATE = 8, NOT_TIMESTAMP = 16, NOT_ANYTHING = 31 };
 

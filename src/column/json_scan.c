@@ -36,8 +36,7 @@ sl_status json_end(struct json_scan *s)
     return s->pos == s->len ? SL_OK : json_error(s, "something follows the JSON value");
 }
 
-/* ---- strings
- * ------------------------------------------------------------------------------------------------ */
+/* ---- strings ------------------------------------------------------------------------------------------- */
 
 static int hex_digit(uint8_t c)
 {
@@ -198,8 +197,7 @@ sl_status json_string_token(struct json_scan *s, const char **data, size_t *len)
     return SL_OK;
 }
 
-/* ---- numbers and words
- * -------------------------------------------------------------------------------------- */
+/* ---- numbers and words --------------------------------------------------------------------------------- */
 
 static size_t digit_run(const struct json_scan *s, size_t pos)
 {
@@ -251,8 +249,7 @@ sl_status json_word(struct json_scan *s, const char *word)
     return SL_OK;
 }
 
-/* ---- arrays and objects
- * ------------------------------------------------------------------------------------- */
+/* ---- arrays and objects -------------------------------------------------------------------------------- */
 
 sl_status json_open(struct json_scan *s, uint8_t open)
 {

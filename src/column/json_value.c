@@ -10,8 +10,7 @@ static sl_status json_append(struct json_scan *s, sl_builder *b);
 /* The value's own message, placed at its byte. */
 static sl_status at_value(size_t start, sl_status status) { return sl_context(status, "byte %zu", start); }
 
-/* ---- scalars
- * ------------------------------------------------------------------------------------------------ */
+/* ---- scalars ------------------------------------------------------------------------------------------- */
 
 static bool number_is_next(struct json_scan *s)
 {
@@ -86,8 +85,7 @@ static sl_status json_append_string(struct json_scan *s, sl_builder *b, const sl
     return at_value(start, string_append_text(b, type, text, len));
 }
 
-/* ---- binary
- * ------------------------------------------------------------------------------------------------- */
+/* ---- binary -------------------------------------------------------------------------------------------- */
 
 static int base64_digit(char c)
 {
@@ -170,8 +168,7 @@ static sl_status json_append_binary(struct json_scan *s, sl_builder *b, const sl
     return at_value(start, status);
 }
 
-/* ---- arrays and maps
- * ---------------------------------------------------------------------------------------- */
+/* ---- arrays and maps ----------------------------------------------------------------------------------- */
 
 /* Appends one value to a field's builder, refusing null where the field does. */
 static sl_status json_append_field(struct json_scan *s, sl_builder *b, const sl_field *field)
@@ -313,8 +310,7 @@ static sl_status json_append_map_pairs(struct json_scan *s, sl_builder *b, const
     return sl_builder_close(b);
 }
 
-/* ---- objects
- * ------------------------------------------------------------------------------------------------ */
+/* ---- objects ------------------------------------------------------------------------------------------- */
 
 /* Where the members of one object go: a struct builder's children or a batch builder's columns. */
 struct members {
@@ -397,8 +393,7 @@ static sl_status json_append_struct(struct json_scan *s, sl_builder *b, const sl
     return sl_builder_close(b);
 }
 
-/* ---- any value
- * ---------------------------------------------------------------------------------------------- */
+/* ---- any value ----------------------------------------------------------------------------------------- */
 
 static sl_status json_append(struct json_scan *s, sl_builder *b)
 {

@@ -26,8 +26,7 @@ static bool word_is(const char *text, size_t len, const char *lower)
     return true;
 }
 
-/* ---- booleans and numbers
- * ----------------------------------------------------------------------------------- */
+/* ---- booleans and numbers ------------------------------------------------------------------------------ */
 
 static sl_status bool_append_text(sl_builder *b, const char *text, size_t len)
 {
@@ -156,8 +155,7 @@ static sl_status float_append_text(sl_builder *b, const sl_type *type, const cha
     return not_a("a number", text, len, "a decimal number, NaN, Infinity or -Infinity");
 }
 
-/* ---- dates, times, timestamps
- * ------------------------------------------------------------------------------- */
+/* ---- dates, times, timestamps -------------------------------------------------------------------------- */
 
 /* A text that is read from the left. */
 struct cursor {
@@ -354,8 +352,7 @@ static bool looks_like_integer(const char *text, size_t len)
     return number_text_scan(text, len, &n) && n.plain_integer;
 }
 
-/* ---- strings and all
- * ---------------------------------------------------------------------------------------- */
+/* ---- strings and all ----------------------------------------------------------------------------------- */
 
 sl_status string_append_text(sl_builder *b, const sl_type *type, const char *text, size_t len)
 {

@@ -7,8 +7,7 @@
 
 static sl_status append_text(sl_buf *out, const char *text) { return sl_buf_append(out, text, strlen(text)); }
 
-/* ---- strings
- * ------------------------------------------------------------------------------------------------ */
+/* ---- strings ------------------------------------------------------------------------------------------- */
 
 static bool needs_escape(uint8_t c) { return c < 0x20 || c == '"' || c == '\\'; }
 
@@ -95,8 +94,7 @@ static sl_status binary_text(const uint8_t *data, size_t len, enum sl_text_style
     return quoted ? sl_buf_byte(out, '"') : SL_OK;
 }
 
-/* ---- floating point
- * ----------------------------------------------------------------------------------------- */
+/* ---- floating point ------------------------------------------------------------------------------------ */
 
 /* Digits d1 d2 ... dn of a finite value 0.d1d2...dn * 10^exponent. */
 struct digits {
@@ -246,8 +244,7 @@ double half_to_double(uint16_t bits)
     return bits >> 15 ? -magnitude : magnitude;
 }
 
-/* ---- other scalars
- * ------------------------------------------------------------------------------------------ */
+/* ---- other scalars ------------------------------------------------------------------------------------- */
 
 sl_status decimal_text(sl_i128 unscaled, int32_t scale, sl_buf *out)
 {
@@ -322,8 +319,7 @@ static sl_status quoted_scalar(const sl_array *a, int64_t row, enum sl_text_styl
     return quoted ? sl_buf_byte(out, '"') : SL_OK;
 }
 
-/* ---- nested
- * ------------------------------------------------------------------------------------------------- */
+/* ---- nested -------------------------------------------------------------------------------------------- */
 
 static enum sl_text_style inner_style(enum sl_text_style style)
 {
@@ -462,8 +458,7 @@ sl_status sl_row_text(const sl_batch *batch, int64_t row, enum sl_text_style sty
     return members_text(batch->schema, batch->columns, row, inner_style(style), out);
 }
 
-/* ---- any value
- * ---------------------------------------------------------------------------------------------- */
+/* ---- any value ----------------------------------------------------------------------------------------- */
 
 static sl_status bytes_text(const sl_array *a, int64_t row, enum sl_text_style style, sl_buf *out)
 {

@@ -12,8 +12,7 @@
 #include "parquet/parquet.h"
 #include "storage/storage.h"
 
-/* ---- names
- * -------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 enum sl_file_kind {
     SL_FILE_OTHER, /* not a data file */
@@ -43,8 +42,7 @@ void sl_file_name_build(const struct sl_file_name *parts, char *out);
 /* Log order inside a slice: instant, version, token, kind (log < deletes < cdc). */
 int sl_log_order(const struct sl_file_name *a, const struct sl_file_name *b);
 
-/* ---- headers of native logs
- * --------------------------------------------------------------------------------- */
+/* ---- headers of native logs ---------------------------------------------------------------------------- */
 
 #define SL_NATIVE_LOG_VERSION 2
 
@@ -63,8 +61,7 @@ void sl_log_headers_free(struct sl_log_headers *headers);
 SL_MUST_USE sl_status sl_log_headers_write(sl_parquet_writer *writer, const char *instant, const char *schema,
                                            const sl_strings *compacted);
 
-/* ---- inline logs
- * -------------------------------------------------------------------------------------------- */
+/* ---- inline logs --------------------------------------------------------------------------------------- */
 
 /* One operand of an inline log in block order. Data rows have the schema they were written with, conformed to
  * `schema`; a delete has key and ordering value. The two kinds alternate, so the log is a list of pieces. */

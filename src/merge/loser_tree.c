@@ -57,7 +57,7 @@ SL_INLINE int leaves_compare(sl_loser_tree *t, const struct leaf *a, const struc
     return heads_compare(&a->head, &b->head);
 }
 
-/* ---- invariants --------------------------------------------------------------------------------------- */
+/* ---- invariants ---------------------------------------------------------------------------------------- */
 
 static bool is_winner(const struct leaf *leaf) { return leaf->state <= SL_WINNER_POPPED; }
 
@@ -161,7 +161,7 @@ static void note_handed_out(sl_loser_tree *t, int32_t source)
 #define CHECK(t)                   ((void)0)
 #endif
 
-/* ---- one root path ------------------------------------------------------------------------------------ */
+/* ---- one root path ------------------------------------------------------------------------------------- */
 
 SL_INLINE void tie_at(struct leaf *leaf, int32_t node)
 {
@@ -250,7 +250,7 @@ static void adjust(sl_loser_tree *t, int32_t w)
     tree[0] = w;
 }
 
-/* ---- operations --------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------------- */
 
 static sl_status leaf_advance(sl_loser_tree *t, int32_t source)
 {

@@ -15,7 +15,7 @@
 
 #include "column/column.h"
 
-/* ---- loser tree --------------------------------------------------------------------------------------------- */
+/* ---- loser tree ---------------------------------------------------------------------------------------- */
 
 enum sl_leaf_state { SL_WINNER_WITH_NEW_KEY, SL_WINNER_WITH_SAME_KEY, SL_WINNER_POPPED, SL_LOSER_WITH_NEW_KEY, SL_LOSER_WITH_SAME_KEY, SL_LOSER_POPPED };
 
@@ -45,7 +45,7 @@ SL_MUST_USE sl_status sl_loser_tree_replay(sl_loser_tree *tree);
 uint64_t sl_loser_tree_comparisons(const sl_loser_tree *tree);
 void sl_loser_tree_free(sl_loser_tree *tree);
 
-/* ---- runs and rules ----------------------------------------------------------------------------------------- */
+/* ---- runs and rules ------------------------------------------------------------------------------------ */
 
 enum sl_merge_mode { SL_COMMIT_TIME, SL_EVENT_TIME };
 
@@ -99,7 +99,7 @@ struct sl_merge_counts {
  * borrowed until close) is final once the stream has ended. With SL_KEEP_DELETES use sl_merge_operands instead. */
 SL_MUST_USE sl_status sl_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
 
-/* ---- operands: merging that must keep deletes ---------------------------------------------------------------- */
+/* ---- operands: merging that must keep deletes ---------------------------------------------------------- */
 
 /* A flush or a log compaction folds without the base record, so its result must behave like its inputs after any older
  * record (spec/lsm-layout.md 12.1): per key one operand, or two when a commit-time delete is followed by more
@@ -114,7 +114,7 @@ struct sl_operand_sink {
 SL_MUST_USE sl_status sl_delete_schema(const struct sl_merge_options *options, const sl_type **out);
 SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
 
-/* ---- sorting and spilling ------------------------------------------------------------------------------------ */
+/* ---- sorting and spilling ------------------------------------------------------------------------------ */
 
 /* Collects rows in arrival order; gives them back as sorted runs, oldest first, ties inside a run in arrival order.
  * Several sorters (one a file group) share one budget: when it is exhausted the owner asks the largest to spill. */

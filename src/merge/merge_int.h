@@ -5,7 +5,7 @@
 
 #include "merge/merge.h"
 
-/* ---- loser tree, for the merge loop and the tests ----------------------------------------------------- */
+/* ---- loser tree, for the merge loop and the tests ------------------------------------------------------ */
 
 /* Whether another source holds the key of the group that was just opened. */
 bool loser_tree_tied(const sl_loser_tree *tree);
@@ -15,7 +15,7 @@ const char *loser_tree_check(const sl_loser_tree *tree);
 int32_t loser_tree_node(const sl_loser_tree *tree, size_t node, enum sl_leaf_state *state,
                         int32_t *first_same);
 
-/* ---- what a merge was asked to do --------------------------------------------------------------------- */
+/* ---- what a merge was asked to do ---------------------------------------------------------------------- */
 
 struct merge_plan {
     sl_arena *names; /* the strings below live here */
@@ -36,7 +36,7 @@ struct merge_plan {
 SL_MUST_USE sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options *options);
 void merge_plan_free(struct merge_plan *plan);
 
-/* ---- views: one batch of a run, analysed -------------------------------------------------------------- */
+/* ---- views: one batch of a run, analysed --------------------------------------------------------------- */
 
 struct cursor;
 /* Counted so that a survivor may outlive its cursor's stay in the batch. One thread only. */
@@ -81,7 +81,7 @@ int64_t bitmap_next(const uint8_t *bits, int64_t from, int64_t to, bool value);
  * below. */
 int64_t view_rows_below(const struct view *view, int64_t from, const struct sl_head *bound);
 
-/* ---- cursors: where a run stands ---------------------------------------------------------------------- */
+/* ---- cursors: where a run stands ----------------------------------------------------------------------- */
 
 struct cursor {
     struct sl_run run;
@@ -109,7 +109,7 @@ SL_MUST_USE sl_status cursor_repeats(struct cursor *cursor, bool *repeats);
 /* The same for the last row of the view. */
 SL_MUST_USE sl_status cursor_last_repeats(struct cursor *cursor, bool *repeats);
 
-/* ---- rules -------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------------------------------------- */
 
 struct record {
     struct view *view; /* a reference; NULL: no record */
@@ -133,7 +133,7 @@ void rule_fold_logs(const struct merge_plan *plan, struct record *kept,
 void rule_join_base(const struct merge_plan *plan, struct record *base,
                     struct record *log); /* ... final: base gets the result */
 
-/* ---- gathering ---------------------------------------------------------------------------------------- */
+/* ---- gathering ----------------------------------------------------------------------------------------- */
 
 struct segment {
     struct view *view;
@@ -160,7 +160,7 @@ SL_MUST_USE sl_status
 gather_settle(struct gather *g); /* copies what is pending: no view is needed any more */
 SL_MUST_USE sl_status gather_finish(struct gather *g, sl_batch **out); /* NULL: nothing was gathered */
 
-/* ---- the merger: cursors and tree under one roof ------------------------------------------------------ */
+/* ---- the merger: cursors and tree under one roof ------------------------------------------------------- */
 
 struct merger {
     struct merge_plan plan;
@@ -189,7 +189,7 @@ SL_MUST_USE sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
 SL_MUST_USE sl_status merger_pop(struct merger *m, struct record *record);
 void merger_count(struct merger *m); /* brings the counts that cursors and tree keep up to date */
 
-/* ---- spilling ----------------------------------------------------------------------------------------- */
+/* ---- spilling ------------------------------------------------------------------------------------------ */
 
 /* A temporary file that is unlinked from the start; runs lie in it one behind the other. */
 struct spill_file;

@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-/* ---- delivering --------------------------------------------------------------------------------------- */
+/* ---- delivering ---------------------------------------------------------------------------------------- */
 
 static sl_status deliver_rows(struct operands *o, int which)
 {
@@ -118,7 +118,7 @@ static sl_status append_rows(struct operands *o, int which, struct view *view, i
     return SL_OK;
 }
 
-/* ---- folding ------------------------------------------------------------------------------------------ */
+/* ---- folding ------------------------------------------------------------------------------------------- */
 
 static sl_status take_alone(struct operands *o, size_t source, int64_t rows)
 {

@@ -98,7 +98,7 @@ void sorter_set_chunk_bytes(sl_sorter *s, size_t bytes) { s->chunk_target = byte
 
 uint64_t sl_sorter_rows(const sl_sorter *s) { return s->rows; }
 
-/* ---- collecting --------------------------------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------------------------------------- */
 
 static sl_status close_chunk(sl_sorter *s)
 {
@@ -203,7 +203,7 @@ sl_status sl_sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *
     return sorter_append(s, batch, rows, count, false);
 }
 
-/* ---- sorting ---- */
+/* ---- sorting ------------------------------------------------------------------------------------------- */
 
 static void fill_entries(const sl_sorter *s, struct sort_entry *entries)
 {
@@ -319,7 +319,7 @@ static sl_status sorted_open(const sl_sorter *s, sl_stream **out)
     return SL_OK;
 }
 
-/* ---- spilling ----------------------------------------------------------------------------------------- */
+/* ---- spilling ------------------------------------------------------------------------------------------ */
 
 static sl_status spilled_reserve(sl_sorter *s)
 {
@@ -362,7 +362,7 @@ sl_status sl_sorter_spill(sl_sorter *s)
     return status;
 }
 
-/* ---- finishing ---------------------------------------------------------------------------------------- */
+/* ---- finishing ----------------------------------------------------------------------------------------- */
 
 static void close_runs(struct sl_run *runs, size_t count)
 {
@@ -476,7 +476,7 @@ sl_status sl_sorter_finish(sl_sorter *s, size_t fan_in, struct sl_run **runs, si
     return status;
 }
 
-/* ---- a stream, sorted --------------------------------------------------------------------------------- */
+/* ---- a stream, sorted ---------------------------------------------------------------------------------- */
 
 struct sort_stream {
     sl_stream base;

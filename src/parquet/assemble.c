@@ -31,7 +31,7 @@ static sl_status take_bitmap(uint8_t *bitmap, int64_t bits, int64_t nulls, sl_bu
     return SL_OK;
 }
 
-/* ---- leaves ---- */
+/* ---- leaves -------------------------------------------------------------------------------------------- */
 
 static sl_status fixed_buffer(struct parquet_leaf_reader *r, size_t bytes, sl_buffer **out)
 {
@@ -236,7 +236,7 @@ static sl_status nested_leaf(const struct parquet_node *node, struct parquet_lea
     return status ? status : leaf_array(r, slots, NULL, 0, out);
 }
 
-/* ---- groups ---- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* Slots of a struct, or lists with their offsets. *elements counts what a list's child must have. */
 struct shape {
@@ -389,7 +389,7 @@ sl_status parquet_assemble(const struct parquet_node *node, struct parquet_leaf_
     return SL_OK;
 }
 
-/* ---- one value ---- */
+/* ---- one value ----------------------------------------------------------------------------------------- */
 
 static sl_status single_values(struct parquet_leaf_reader *r, const uint8_t *data, size_t len)
 {

@@ -56,7 +56,7 @@ static sl_status scratch_values(struct parquet_leaf_reader *r)
     return SL_OK;
 }
 
-/* ---- values without nulls, behind the ones read so far ---- */
+/* ---- values without nulls, behind the ones read so far ------------------------------------------------- */
 
 /* Values whose bytes need a conversion, in blocks. */
 static sl_status convert_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
@@ -229,7 +229,7 @@ static sl_status append_values(struct parquet_leaf_reader *r, size_t count)
     }
 }
 
-/* ---- pages ---- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct parquet_page_header *header,
                                  const struct parquet_page *page)
@@ -370,7 +370,7 @@ static sl_status next_data_page(struct parquet_leaf_reader *r, int64_t *skip, bo
     }
 }
 
-/* ---- page index ---- */
+/* ---- page index ---------------------------------------------------------------------------------------- */
 
 static bool index_is_sound(const struct parquet_leaf_reader *r)
 {
@@ -421,7 +421,7 @@ static sl_status load_index(struct parquet_leaf_reader *r)
     return SL_OK;
 }
 
-/* ---- flat leaves ---- */
+/* ---- flat leaves --------------------------------------------------------------------------------------- */
 
 static sl_status chunk_too_short(void)
 {
@@ -509,7 +509,7 @@ static sl_status skip_flat(struct parquet_leaf_reader *r, int64_t rows)
     return SL_OK;
 }
 
-/* ---- nested leaves ---- */
+/* ---- nested leaves ------------------------------------------------------------------------------------- */
 
 static sl_status check_levels(const uint8_t *levels, size_t count, int max)
 {
@@ -632,7 +632,7 @@ static sl_status read_nested(struct parquet_leaf_reader *r, int64_t rows, bool k
     }
 }
 
-/* ---- entry points ---- */
+/* ---- entry points -------------------------------------------------------------------------------------- */
 
 sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
 {

@@ -7,7 +7,7 @@
 
 #define ROW(view, i) ((view)->slots ? (int64_t)(view)->slots[i] : (view)->first + (int64_t)(i))
 
-/* ---- physical form ---- */
+/* ---- physical form ------------------------------------------------------------------------------------- */
 
 static const uint8_t *gather_word32(const struct value_view *view, uint8_t *out)
 {
@@ -105,7 +105,7 @@ static sl_status gather_decimals(struct leaf_writer *w, struct write_scratch *s,
     return SL_OK;
 }
 
-/* ---- into the page ---- */
+/* ---- into the page ------------------------------------------------------------------------------------- */
 
 static sl_status reserve_indexes(struct leaf_writer *w, size_t more)
 {

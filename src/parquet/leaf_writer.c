@@ -23,7 +23,7 @@ void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
     leaf_writer_next_chunk(w);
 }
 
-/* ---- pages ---- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 static sl_status keep_blob(const sl_buf *header, const sl_buf *stored, struct page_blob *out)
 {
@@ -236,7 +236,7 @@ static size_t page_budget(const struct leaf_writer *w)
     return w->body.len < w->settings->page_bytes ? w->settings->page_bytes - w->body.len : 0;
 }
 
-/* ---- flat columns ---- */
+/* ---- flat columns -------------------------------------------------------------------------------------- */
 
 static size_t row_bytes(const sl_array *column, int64_t row)
 {
@@ -359,7 +359,7 @@ static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const 
     return SL_OK;
 }
 
-/* ---- nested columns ---- */
+/* ---- nested columns ------------------------------------------------------------------------------------ */
 
 /* Upper bound of the bytes that the leaf's values of some rows take. */
 static size_t span_bytes(const struct write_leaf *leaf, const sl_array *column, int64_t from, int64_t count)
@@ -429,7 +429,7 @@ sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const
     return put_nested(w, s, column, from, count, file_row);
 }
 
-/* ---- the chunk ---- */
+/* ---- the chunk ----------------------------------------------------------------------------------------- */
 
 uint64_t leaf_writer_estimate(const struct leaf_writer *w)
 {

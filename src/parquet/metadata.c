@@ -2,7 +2,7 @@
 #include "parquet/metadata.h"
 #include "parquet/thrift.h"
 
-/* ---- names ---- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 const char *parquet_physical_name(int type)
 {
@@ -34,7 +34,7 @@ const char *parquet_codec_name(int codec)
     return codec >= 0 && codec < 8 ? names[codec] : "unknown";
 }
 
-/* ---- decoding ---- */
+/* ---- decoding ------------------------------------------------------------------------------------------ */
 
 /* A thrift reader and where the results live. */
 struct decoder {
@@ -805,7 +805,7 @@ sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t 
     return decoder_status(&d, "column index", file_offset);
 }
 
-/* ---- encoding ---- */
+/* ---- encoding ------------------------------------------------------------------------------------------ */
 
 static void put_empty_struct(struct thrift_writer *w, int id)
 {

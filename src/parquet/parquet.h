@@ -22,7 +22,7 @@
 #include "column/column.h"
 #include "storage/storage.h"
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct sl_parquet sl_parquet; /* an open file: its footer, decoded once. Thread-safe after open. */
 
@@ -79,7 +79,7 @@ struct sl_parquet_scan_options {
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options, sl_stream **out);
 
-/* ---- writing ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 enum sl_parquet_codec { SL_CODEC_NONE, SL_CODEC_SNAPPY, SL_CODEC_GZIP, SL_CODEC_ZSTD, SL_CODEC_LZ4_RAW };
 SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out); /* uncompressed, snappy, gzip, zstd, lz4_raw */

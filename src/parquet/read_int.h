@@ -27,8 +27,7 @@
 #define READ_BLOCK 1024 /* values that go through scratch memory at once: fits the first caches */
 #define READ_PAD   64   /* bytes that may be touched behind a buffer of our own */
 
-/* ---- schema
- * ------------------------------------------------------------------------------------------------- */
+/* ---- schema -------------------------------------------------------------------------------------------- */
 
 enum parquet_output { PARQUET_OUT_NULL, PARQUET_OUT_BOOL, PARQUET_OUT_FIXED, PARQUET_OUT_BYTES };
 enum parquet_conversion {
@@ -90,8 +89,7 @@ struct sl_parquet {
     uint64_t data_end;      /* where the footer begins: pages end before it */
 };
 
-/* ---- bits
- * --------------------------------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 void parquet_bits_fill(uint8_t *bits, size_t from, size_t count, bool value);
 void parquet_bits_copy(uint8_t *to, size_t to_bit, const uint8_t *from, size_t from_bit, size_t count);
@@ -111,8 +109,7 @@ void parquet_unpack32(const uint8_t *p, int width, uint32_t *out);
 /* 32 values of 0..64 bits; touches up to 8 bytes more. */
 void parquet_unpack64(const uint8_t *p, int width, uint64_t *out);
 
-/* ---- RLE / bit-packed hybrid
- * -------------------------------------------------------------------------------- */
+/* ---- RLE / bit-packed hybrid --------------------------------------------------------------------------- */
 
 struct parquet_hybrid {
     const uint8_t *p, *end;
@@ -138,8 +135,7 @@ size_t parquet_hybrid_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count
 size_t parquet_hybrid_bits(struct parquet_hybrid *h, uint8_t *bits, size_t from, size_t count); /* width 1 */
 size_t parquet_hybrid_skip(struct parquet_hybrid *h, size_t count);
 
-/* ---- DELTA_BINARY_PACKED
- * ------------------------------------------------------------------------------------ */
+/* ---- DELTA_BINARY_PACKED ------------------------------------------------------------------------------- */
 
 struct parquet_delta {
     const uint8_t *p, *end;
@@ -161,8 +157,7 @@ SL_MUST_USE sl_status parquet_delta_read32(struct parquet_delta *d, uint32_t *ou
 /* Bytes that the encoded values take, found without decoding them. */
 SL_MUST_USE sl_status parquet_delta_span(const uint8_t *data, size_t len, size_t *span);
 
-/* ---- codecs
- * ------------------------------------------------------------------------------------------------- */
+/* ---- codecs -------------------------------------------------------------------------------------------- */
 
 struct parquet_decompressor {
     void *zstd, *deflate; /* made when first needed */
@@ -175,8 +170,7 @@ SL_MUST_USE sl_status parquet_decompress_plausible(int codec, const uint8_t *in,
                                                    size_t out_len);
 void parquet_decompressor_free(struct parquet_decompressor *d);
 
-/* ---- pages
- * -------------------------------------------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 struct parquet_pages {
     struct sl_parquet *parquet;
@@ -208,8 +202,7 @@ SL_MUST_USE sl_status parquet_pages_body(struct parquet_pages *pages,
 void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_header *header);
 void parquet_pages_close(struct parquet_pages *pages);
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 /* Memory of array buffers, 64-byte aligned (block.c). A NULL recycler is fine: then blocks are simply freed.
  */
@@ -290,8 +283,7 @@ SL_MUST_USE sl_status parquet_convert(enum parquet_conversion conversion, const 
                                       size_t count, uint8_t *out);
 SL_MUST_USE sl_status parquet_convert_strings(const struct parquet_strings *in, size_t count, uint8_t *out);
 
-/* ---- leaves
- * ------------------------------------------------------------------------------------------------- */
+/* ---- leaves -------------------------------------------------------------------------------------------- */
 
 struct parquet_dictionary {
     bool present;

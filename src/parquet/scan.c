@@ -35,7 +35,7 @@ struct scan {
     size_t step_count, step_cap;
 };
 
-/* ---- opening ---- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status project(struct scan *s, const struct sl_parquet_scan_options *options)
 {
@@ -130,7 +130,7 @@ static void scan_close(sl_stream *stream)
     sl_free(s);
 }
 
-/* ---- row groups ---- */
+/* ---- row groups ---------------------------------------------------------------------------------------- */
 
 static sl_status open_leaf(void *context, size_t index)
 {
@@ -186,7 +186,7 @@ static sl_status next_group(struct scan *s, bool *found)
     return SL_OK;
 }
 
-/* ---- batches ---- */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
 static int64_t rows_of_batch(const struct scan *s)
 {

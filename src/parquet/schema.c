@@ -45,7 +45,7 @@ static sl_status next_element(struct walk *w, const struct parquet_schema_elemen
     return SL_OK;
 }
 
-/* ---- leaf types ---- */
+/* ---- leaf types ---------------------------------------------------------------------------------------- */
 
 static bool is_logical(const struct parquet_schema_element *e, enum parquet_logical_kind kind, int converted)
 {
@@ -259,7 +259,7 @@ static sl_status build_leaf(struct walk *w, const struct parquet_schema_element 
     return SL_OK;
 }
 
-/* ---- groups ---- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static sl_status alloc_children(struct walk *w, struct parquet_node *node, size_t count)
 {

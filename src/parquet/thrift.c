@@ -1,7 +1,7 @@
 /* The compact protocol. Both directions keep their first error to themselves until asked, see thrift.h. */
 #include "parquet/thrift.h"
 
-/* ---- reading ---- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 void thrift_reader_init(struct thrift_reader *r, const void *data, size_t len)
 {
@@ -306,7 +306,7 @@ void thrift_skip(struct thrift_reader *r, int type)
     }
 }
 
-/* ---- writing ---- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 void thrift_writer_init(struct thrift_writer *w, sl_buf *buf)
 {

@@ -104,7 +104,7 @@ static sl_status too_short(const struct parquet_values *v, size_t count)
     return sl_corrupt("%s values end too early: %zu more needed", parquet_encoding_name(v->encoding), count);
 }
 
-/* ---- fixed width ---- */
+/* ---- fixed width --------------------------------------------------------------------------------------- */
 
 static sl_status plain_fixed(struct parquet_values *v, uint8_t *out, size_t count)
 {
@@ -226,7 +226,7 @@ sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t co
     return SL_OK;
 }
 
-/* ---- byte strings ---- */
+/* ---- byte strings -------------------------------------------------------------------------------------- */
 
 /* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on
  * nothing. */
@@ -352,7 +352,7 @@ sl_status parquet_values_strings(struct parquet_values *v, struct parquet_string
     }
 }
 
-/* ---- dictionary indexes ---- */
+/* ---- dictionary indexes -------------------------------------------------------------------------------- */
 
 sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t count, uint32_t limit)
 {
@@ -369,7 +369,7 @@ sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t
     return SL_OK;
 }
 
-/* ---- skipping ---- */
+/* ---- skipping ------------------------------------------------------------------------------------------ */
 
 static sl_status skip_plain(struct parquet_values *v, size_t count)
 {

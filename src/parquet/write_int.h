@@ -25,8 +25,7 @@
 #define WRITE_INDEX_BOUND_BYTES 64   /* bounds in the column index are cut to this (spec/parquet.md 6) */
 #define WRITE_STATISTICS_BYTES  4096 /* parquet-java drops chunk bounds of this combined length (5) */
 
-/* ---- schema
- * ------------------------------------------------------------------------------------------------- */
+/* ---- schema -------------------------------------------------------------------------------------------- */
 
 /* How array values become physical values. */
 enum write_kind {
@@ -98,8 +97,7 @@ SL_MUST_USE sl_status write_schema_build(const sl_type *schema, const char *root
                                          struct write_schema *out);
 void write_schema_free(struct write_schema *schema);
 
-/* ---- codecs
- * ------------------------------------------------------------------------------------------------- */
+/* ---- codecs -------------------------------------------------------------------------------------------- */
 
 struct compressor {
     enum sl_parquet_codec codec;
@@ -112,8 +110,7 @@ SL_MUST_USE sl_status compressor_append(struct compressor *c, const void *data, 
 SL_MUST_USE sl_status compressor_check_level(enum sl_parquet_codec codec, int level);
 void compressor_free(struct compressor *c);
 
-/* ---- encodings
- * ---------------------------------------------------------------------------------------------- */
+/* ---- encodings ----------------------------------------------------------------------------------------- */
 
 /* The RLE / bit-packing hybrid of spec/parquet.md 3; the caller writes length or width in front. */
 SL_MUST_USE sl_status rle_encode(const uint32_t *values, size_t count, int width, sl_buf *out);
@@ -157,8 +154,7 @@ size_t dictionary_memory(const struct dictionary *d);
 void dictionary_clear(struct dictionary *d); /* keeps memory for the next chunk */
 void dictionary_free(struct dictionary *d);
 
-/* ---- bounds
- * ------------------------------------------------------------------------------------------------- */
+/* ---- bounds -------------------------------------------------------------------------------------------- */
 
 union bound_number {
     int64_t i;
@@ -198,8 +194,7 @@ bool bound_cut_max(const uint8_t *data, size_t len, bool text, uint8_t *out, siz
 void bounds_clear(struct value_bounds *b);
 void bounds_free(struct value_bounds *b);
 
-/* ---- levels
- * ------------------------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------------------------------------- */
 
 struct level_buffer {
     size_t count, capacity;
@@ -219,8 +214,7 @@ void levels_span(const struct write_leaf *leaf, const sl_array *column, int64_t 
                  const sl_array **array, int64_t *first, int64_t *values);
 void levels_free(struct write_levels *levels);
 
-/* ---- page index
- * --------------------------------------------------------------------------------------------- */
+/* ---- page index ---------------------------------------------------------------------------------------- */
 
 struct page_facts {
     int64_t first_row; /* in the row group */
@@ -245,8 +239,7 @@ SL_MUST_USE sl_status column_index_write(const struct chunk_pages *pages, sl_buf
 SL_MUST_USE sl_status offset_index_write(const struct chunk_pages *pages, uint64_t first_page_offset,
                                          sl_buf *out);
 
-/* ---- leaf writer
- * -------------------------------------------------------------------------------------------- */
+/* ---- leaf writer --------------------------------------------------------------------------------------- */
 
 /* What a task needs for a while. */
 struct write_scratch {

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* ---- numbers ---- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 /* float16 by value: sign, 5 bits of exponent, 10 bits of fraction. */
 static double half_value(uint16_t bits)
@@ -130,7 +130,7 @@ void bounds_add_numbers(struct value_bounds *b, enum write_order order, const ui
     bounds_add_number(b, order, min, max);
 }
 
-/* ---- bytes ---- */
+/* ---- bytes --------------------------------------------------------------------------------------------- */
 
 /* bytes_compare by words of eight while both have them: neighbouring keys often share a long prefix. */
 SL_INLINE int compare_words(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
@@ -230,7 +230,7 @@ sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d, const
     return add_range(b, &r);
 }
 
-/* ---- both ---- */
+/* ---- both ---------------------------------------------------------------------------------------------- */
 
 static bool order_is_bytes(enum write_order order) { return order == ORDER_FIXED || order == ORDER_BYTES; }
 

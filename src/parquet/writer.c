@@ -68,7 +68,7 @@ struct sl_parquet_writer {
     bool failed;        /* the leaves may disagree: nothing more can be written */
 };
 
-/* ---- scratch ---- */
+/* ---- scratch ------------------------------------------------------------------------------------------- */
 
 static sl_status scratch_take(sl_parquet_writer *w, struct write_scratch **out)
 {
@@ -96,7 +96,7 @@ static void scratch_return(sl_parquet_writer *w, struct write_scratch *s)
     pthread_mutex_unlock(&w->scratch_lock);
 }
 
-/* ---- life ---- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static sl_status take_options(sl_parquet_writer *w, const struct sl_parquet_write_options *o)
 {
@@ -186,7 +186,7 @@ void sl_parquet_writer_free(sl_parquet_writer *w)
     sl_free(w);
 }
 
-/* ---- row groups ---- */
+/* ---- row groups ---------------------------------------------------------------------------------------- */
 
 static void *arena_zeroed(sl_arena *arena, size_t size)
 {
@@ -374,7 +374,7 @@ static sl_status write_row_group(sl_parquet_writer *w)
     return SL_OK;
 }
 
-/* ---- rows ---- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static sl_status encode_leaf(void *context, size_t index)
 {
@@ -516,7 +516,7 @@ sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, con
     return SL_OK;
 }
 
-/* ---- sizes ---- */
+/* ---- sizes --------------------------------------------------------------------------------------------- */
 
 uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w)
 {
@@ -544,7 +544,7 @@ size_t sl_parquet_writer_memory(const sl_parquet_writer *w)
     return bytes;
 }
 
-/* ---- the end ---- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 static sl_status write_page_indexes(sl_parquet_writer *w)
 {

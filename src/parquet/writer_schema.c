@@ -68,7 +68,7 @@ static sl_status add_element(struct schema_walk *w, const char *name, struct par
 
 static void push_step(struct schema_walk *w, struct level_step step) { w->steps[w->step_count++] = step; }
 
-/* ---- leaves ---- */
+/* ---- leaves -------------------------------------------------------------------------------------------- */
 
 static void set_converted(struct parquet_schema_element *e, enum parquet_logical_kind kind, int32_t converted)
 {
@@ -262,7 +262,7 @@ static sl_status add_leaf(struct schema_walk *w, const sl_type *type, size_t ele
     return describe_leaf(w, type, leaf, &s->elements[element]);
 }
 
-/* ---- groups ---- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static sl_status walk_field(struct schema_walk *w, const sl_field *field, const char *name,
                             enum parquet_repetition repetition);

@@ -25,8 +25,7 @@ struct parallel {
     sl_stream *current; /* single-threaded */
 };
 
-/* ---- one thread
- * --------------------------------------------------------------------------------------------- */
+/* ---- one thread ---------------------------------------------------------------------------------------- */
 
 static sl_status single_next(sl_stream *self, sl_batch **out)
 {
@@ -47,8 +46,7 @@ static sl_status single_next(sl_stream *self, sl_batch **out)
     }
 }
 
-/* ---- several
- * ------------------------------------------------------------------------------------------------ */
+/* ---- several ------------------------------------------------------------------------------------------- */
 
 /* False when the consumer is gone or another thread failed; the batch is then dropped. */
 static bool push(struct parallel *p, sl_batch *batch)

@@ -9,8 +9,7 @@
 
 #include "slice/slice.h"
 
-/* ---- expressions
- * -------------------------------------------------------------------------------------------- */
+/* ---- expressions --------------------------------------------------------------------------------------- */
 
 /* SQL's boolean expressions over columns (nested with dots, back-quoted when odd), literals, = != <> < <= >
  * >=, in, between, like, is [not] null, and, or, not, parentheses; date '...' and timestamp '...'.
@@ -33,8 +32,7 @@ typedef bool (*sl_expr_bounds)(void *context, const char *column, struct sl_parq
 /* False only when no row within the bounds can make the expression true. */
 bool sl_expr_may_match(const sl_expr *expr, sl_expr_bounds bounds, void *context);
 
-/* ---- scans
- * -------------------------------------------------------------------------------------------------- */
+/* ---- scans --------------------------------------------------------------------------------------------- */
 
 struct sl_scan_options {
     const char *const *columns; /* NULL: all, meta columns first */

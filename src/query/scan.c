@@ -36,8 +36,7 @@ static void scan_free(void *context)
     sl_free(s);
 }
 
-/* ---- columns
- * ------------------------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 static sl_status pick(const sl_type *from, const sl_strings *names, const sl_type **out)
 {
@@ -91,8 +90,7 @@ done:
     return status;
 }
 
-/* ---- pruning
- * ------------------------------------------------------------------------------------------------ */
+/* ---- pruning ------------------------------------------------------------------------------------------- */
 
 struct group_bounds {
     const struct scan *scan;
@@ -175,8 +173,7 @@ static bool partition_may_match(const struct scan *s, const char *path)
     return may;
 }
 
-/* ---- slices
- * ------------------------------------------------------------------------------------------------- */
+/* ---- slices -------------------------------------------------------------------------------------------- */
 
 static sl_status collect_slices(struct scan *s, bool read_optimized)
 {
@@ -201,8 +198,7 @@ static sl_status collect_slices(struct scan *s, bool read_optimized)
     return SL_OK;
 }
 
-/* ---- filter and limit
- * --------------------------------------------------------------------------------------- */
+/* ---- filter and limit ---------------------------------------------------------------------------------- */
 
 struct filter_stream {
     sl_stream base;
@@ -313,8 +309,7 @@ static void result_close(sl_stream *self)
     sl_free(r);
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status open_slice(void *context, size_t index, sl_stream **out)
 {

@@ -7,8 +7,7 @@
 #include "query/query.h"
 #include "write/write.h"
 
-/* ---- compaction
- * --------------------------------------------------------------------------------------------- */
+/* ---- compaction ---------------------------------------------------------------------------------------- */
 
 /* Which file groups a compaction would fold (spec/lsm-layout.md 12.2): those with logs, the largest first,
  * until hoodie.compaction.target.io MB would be read and written. The plan is a HoodieCompactionPlan;

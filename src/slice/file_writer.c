@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- schemas
- * ------------------------------------------------------------------------------------------------ */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out)
 {
@@ -38,8 +37,7 @@ void sl_write_schema_free(sl_write_schema *schema)
     memset(schema, 0, sizeof *schema);
 }
 
-/* ---- the writer
- * --------------------------------------------------------------------------------------------- */
+/* ---- the writer ---------------------------------------------------------------------------------------- */
 
 struct key_bounds {
     sl_buf min, max; /* in the order of Java's String.compareTo: what the footer entries use

@@ -36,8 +36,7 @@ static void run_close(sl_stream *self)
     sl_free(s);
 }
 
-/* ---- key order
- * ---------------------------------------------------------------------------------------------- */
+/* ---- key order ----------------------------------------------------------------------------------------- */
 
 static bool marked_sorted(const sl_parquet *p)
 {
@@ -90,8 +89,7 @@ static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_o
     return status;
 }
 
-/* ---- columns
- * ------------------------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 /* Early delete logs named their key column `record_key` (spec/lsm-layout.md 4.2); their ordering value was
  * ignored. */
@@ -212,8 +210,7 @@ done:
     return status;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
 {

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which logs count, and in what order
- * --------------------------------------------------------------------- */
+/* ---- which logs count, and in what order --------------------------------------------------------------- */
 
 /* A log with what its headers say. Inline logs are read whole: their blocks become runs of their own. */
 struct source {
@@ -178,8 +177,7 @@ static void assembly_free(struct assembly *a)
     sl_type_unref(a->delete_schema);
 }
 
-/* ---- columns that merging needs
- * ------------------------------------------------------------------------------ */
+/* ---- columns that merging needs ------------------------------------------------------------------------ */
 
 static sl_status add_field(sl_field *fields, size_t *count, const sl_type *table_schema, const char *name)
 {
@@ -219,8 +217,7 @@ done:
     return status;
 }
 
-/* ---- runs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------------- */
 
 struct run_list {
     struct sl_run *runs;
@@ -294,8 +291,7 @@ static sl_status open_runs(struct assembly *a, struct run_list *list)
     return SL_OK;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status open_base_only(const sl_table *table, const sl_read_slice *slice,
                                 const struct sl_slice_options *o, sl_stream **out)

@@ -30,8 +30,7 @@ struct sl_row_group_filter {
     void *context;
 };
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct sl_slice_options {
     const sl_type *schema;       /* columns of the result, meta columns included where wanted */
@@ -77,8 +76,7 @@ SL_MUST_USE sl_status sl_stream_conform(sl_stream *in, const sl_type *schema, sl
  */
 SL_MUST_USE sl_status sl_stream_project(sl_stream *in, const sl_type *schema, sl_stream **out);
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 #define SL_SORTED_BY                                                                                         \
     "sluice.sorted_by" /* footer entry of files whose rows we sorted: value is the column's name */

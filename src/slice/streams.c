@@ -1,8 +1,7 @@
 /* Small streams that others are built from. */
 #include "slice/slice.h"
 
-/* ---- a list of batches
- * -------------------------------------------------------------------------------------- */
+/* ---- a list of batches --------------------------------------------------------------------------------- */
 
 struct list_stream {
     sl_stream base;
@@ -49,8 +48,7 @@ sl_status sl_stream_of_batches(const sl_type *schema, sl_batch **batches, size_t
     return SL_OK;
 }
 
-/* ---- conform and project
- * ------------------------------------------------------------------------------------ */
+/* ---- conform and project ------------------------------------------------------------------------------- */
 
 struct conform_stream {
     sl_stream base;

@@ -67,8 +67,7 @@ static sl_status count_whole(struct faulty *storage, enum call call, const char 
     return SL_OK;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct faulty_file {
     sl_file base;
@@ -131,8 +130,7 @@ static sl_status faulty_stat(sl_storage *storage, const char *path, sl_entry *ou
     return sl_storage_stat(faulty_of(storage)->inner, path, out);
 }
 
-/* ---- outputs
- * ------------------------------------------------------------------------------------------------- */
+/* ---- outputs ------------------------------------------------------------------------------------------- */
 
 struct faulty_output {
     sl_output base;
@@ -195,8 +193,7 @@ static sl_status faulty_create(sl_storage *storage, const char *path, sl_output 
     return SL_OK;
 }
 
-/* ---- whole files
- * --------------------------------------------------------------------------------------------- */
+/* ---- whole files --------------------------------------------------------------------------------------- */
 
 /* What a process leaves that dies while it writes the temporary file of `path`: half of it. */
 static sl_status leave_torn_file(sl_storage *inner, const char *path, const void *data, size_t len)

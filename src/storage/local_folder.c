@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- making
- * -------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)
 {
@@ -63,8 +62,7 @@ sl_status local_make_parent(const char *path)
     return status;
 }
 
-/* ---- listing
- * ------------------------------------------------------------------------------------------------- */
+/* ---- listing ------------------------------------------------------------------------------------------- */
 
 static void entry_of_stat(const struct stat *info, sl_entry *out)
 {
@@ -120,8 +118,7 @@ sl_status local_stat(sl_storage *storage, const char *path, sl_entry *out)
     return SL_OK;
 }
 
-/* ---- deleting
- * ------------------------------------------------------------------------------------------------ */
+/* ---- deleting ------------------------------------------------------------------------------------------ */
 
 static bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
 

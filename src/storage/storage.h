@@ -94,8 +94,7 @@ SL_MUST_USE sl_status sl_storage_lock(sl_storage *storage, const char *path, int
                                       sl_storage_lock_handle **out);
 void sl_storage_unlock(sl_storage_lock_handle *lock); /* NULL is fine */
 
-/* ---- faults, for tests
- * -------------------------------------------------------------------------------------- */
+/* ---- faults, for tests --------------------------------------------------------------------------------- */
 
 enum sl_fault_kind {
     SL_FAULT_EXIT_BEFORE, /* the process ends (_exit) just before the n-th mutating call takes effect */

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct reader {
     const uint8_t *at, *end;
@@ -164,8 +163,7 @@ sl_status sl_properties_parse(const void *data, size_t len, sl_properties *out)
     return SL_OK;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static sl_status append_escaped(sl_buf *out, const char *text, bool is_key)
 {
@@ -208,8 +206,7 @@ sl_status sl_properties_text(const sl_properties *p, const char *comment, sl_buf
     return SL_OK;
 }
 
-/* ---- access
- * ------------------------------------------------------------------------------------------------- */
+/* ---- access -------------------------------------------------------------------------------------------- */
 
 static size_t index_of(const sl_properties *p, const char *key)
 {

@@ -10,8 +10,7 @@
 #define HEARTBEAT_FRESH_MS                                                                                   \
     (2 * 60000) /* hoodie.client.heartbeat.interval_in_ms times tolerable misses, the defaults */
 
-/* ---- what an instant left
- * ----------------------------------------------------------------------------------- */
+/* ---- what an instant left ------------------------------------------------------------------------------ */
 
 /* Every file whose name carries the instant: where there are no markers to tell. */
 static sl_status files_by_listing(const sl_table *table, const char *instant, sl_strings *out)
@@ -50,8 +49,7 @@ static sl_status files_of(const sl_table *table, const char *instant, sl_strings
     return found ? SL_OK : files_by_listing(table, instant, out);
 }
 
-/* ---- plan and metadata
- * -------------------------------------------------------------------------------------- */
+/* ---- plan and metadata --------------------------------------------------------------------------------- */
 
 static void split_relative(const char *relative, char *partition, size_t partition_bytes, const char **name)
 {
@@ -165,8 +163,7 @@ static sl_status metadata_json(const sl_table *table, const char *rollback, cons
     return *out ? SL_OK : sl_nomem();
 }
 
-/* ---- execution
- * ---------------------------------------------------------------------------------------------- */
+/* ---- execution ----------------------------------------------------------------------------------------- */
 
 static sl_status delete_files(const sl_table *table, const sl_strings *files)
 {
@@ -277,8 +274,7 @@ done:
                : SL_OK;
 }
 
-/* ---- leftovers
- * ---------------------------------------------------------------------------------------------- */
+/* ---- leftovers ----------------------------------------------------------------------------------------- */
 
 /* A writer with a fresh heartbeat is alive: its work is not ours to undo. */
 static sl_status refuse_living(const sl_table *table, const sl_instant *instant)
@@ -389,8 +385,7 @@ done:
     return status;
 }
 
-/* ---- by request
- * --------------------------------------------------------------------------------------------- */
+/* ---- by request ---------------------------------------------------------------------------------------- */
 
 /* Unpublishing takes the completed file away; requested and inflight must be there for the rollback to find.
  */

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- settings of a handle
- * ----------------------------------------------------------------------------------- */
+/* ---- settings of a handle ------------------------------------------------------------------------------ */
 
 const char *sl_table_setting(const sl_table *table, const char *key, const char *fallback)
 {
@@ -62,8 +61,7 @@ sl_status timeline_path(const sl_table *table, const char *file, char **out)
     return status;
 }
 
-/* ---- interpretation
- * ----------------------------------------------------------------------------------------- */
+/* ---- interpretation ------------------------------------------------------------------------------------ */
 
 /* Where no merge mode is stored (spec/timeline.md 3.4): by payload class and strategy id, else by ordering
  * field. */
@@ -288,8 +286,7 @@ void sl_table_close(sl_table *t)
     sl_free(t);
 }
 
-/* ---- what we write
- * ------------------------------------------------------------------------------------------ */
+/* ---- what we write ------------------------------------------------------------------------------------- */
 
 static sl_status refuse_keygen(const sl_table *t)
 {

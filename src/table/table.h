@@ -18,8 +18,7 @@
 #include "log/log.h"
 #include "storage/storage.h"
 
-/* ---- properties
- * --------------------------------------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------------------------------------- */
 
 /* Java properties in file order. Values are UTF-8. */
 typedef struct sl_properties {
@@ -34,8 +33,7 @@ SL_MUST_USE sl_status sl_properties_set(sl_properties *p, const char *key,
                                         const char *value); /* value NULL: removes */
 void sl_properties_free(sl_properties *p);
 
-/* ---- table
- * -------------------------------------------------------------------------------------------------- */
+/* ---- table --------------------------------------------------------------------------------------------- */
 
 enum sl_table_type { SL_COPY_ON_WRITE, SL_MERGE_ON_READ };
 enum sl_layout { SL_LAYOUT_DEFAULT, SL_LAYOUT_LSM };
@@ -97,8 +95,7 @@ SL_MUST_USE sl_status sl_table_set_properties(sl_table *table, const char *const
 /* Refuses, by name, what we do not write: custom merge modes, metadata table in service, unknown features. */
 SL_MUST_USE sl_status sl_table_check_writable(sl_table *table);
 
-/* ---- settings
- * ----------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------------------ */
 
 enum sl_setting_type { SL_SETTING_TEXT, SL_SETTING_BOOL, SL_SETTING_INT, SL_SETTING_BYTES };
 struct sl_setting {
@@ -113,8 +110,7 @@ const struct sl_setting *sl_settings(size_t *count); /* sorted by key */
  * sluice.* are unknown. */
 SL_MUST_USE sl_status sl_setting_check(const char *key, const char *value);
 
-/* ---- timeline
- * ----------------------------------------------------------------------------------------------- */
+/* ---- timeline ------------------------------------------------------------------------------------------ */
 
 enum sl_action {
     SL_ACTION_COMMIT,
@@ -188,8 +184,7 @@ SL_MUST_USE sl_status sl_schema_with_meta(const sl_type *schema, const sl_type *
 extern const char *const sl_meta_names[SL_META_COLUMNS];
 enum { SL_META_COMMIT_TIME, SL_META_SEQNO, SL_META_RECORD_KEY, SL_META_PARTITION_PATH, SL_META_FILE_NAME };
 
-/* ---- commit metadata
- * ---------------------------------------------------------------------------------------- */
+/* ---- commit metadata ----------------------------------------------------------------------------------- */
 
 typedef struct sl_write_stat {
     char *partition, *path;      /* path relative to the table */
@@ -211,8 +206,7 @@ SL_MUST_USE sl_status sl_write_stat_parse(const json_t *json,
 SL_MUST_USE sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation,
                                               const char *schema, bool compacted, json_t **out);
 
-/* ---- view
- * --------------------------------------------------------------------------------------------------- */
+/* ---- view ---------------------------------------------------------------------------------------------- */
 
 typedef struct sl_data_file {
     char *name;
@@ -269,8 +263,7 @@ SL_MUST_USE sl_status sl_group_read_slice(const sl_file_group *group, bool read_
                                           bool *found);
 void sl_read_slice_free(sl_read_slice *slice);
 
-/* ---- transactions
- * ------------------------------------------------------------------------------------------- */
+/* ---- transactions -------------------------------------------------------------------------------------- */
 
 typedef struct sl_txn sl_txn;
 struct sl_txn_options {

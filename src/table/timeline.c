@@ -42,8 +42,7 @@ static enum sl_action action_named(const char *name, size_t len)
     return SL_ACTION_UNKNOWN;
 }
 
-/* ---- file names
- * --------------------------------------------------------------------------------------------- */
+/* ---- file names ---------------------------------------------------------------------------------------- */
 
 static bool take_time(const char **at, char *out)
 {
@@ -106,8 +105,7 @@ void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, cha
                  actions[instant->completed_as].name);
 }
 
-/* ---- loading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- loading ------------------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -186,8 +184,7 @@ void sl_timeline_free(sl_timeline *timeline)
     memset(timeline, 0, sizeof *timeline);
 }
 
-/* ---- asking
- * ------------------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 const sl_instant *sl_timeline_find(const sl_timeline *timeline, const char *requested, enum sl_action action)
 {
@@ -229,8 +226,7 @@ const char *sl_timeline_completion(const sl_timeline *timeline, const char *requ
     return *timeline->first_commit && strcmp(requested, timeline->first_commit) < 0 ? requested : NULL;
 }
 
-/* ---- contents
- * ----------------------------------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------------------------------------ */
 
 #define INSTANT_BYTES_MAX ((size_t)1 << 30) /* a commit of a million files is some hundred MB */
 
@@ -287,8 +283,7 @@ sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum
     return status ? sl_context(status, "instant %s", name) : SL_OK;
 }
 
-/* ---- times
- * -------------------------------------------------------------------------------------------------- */
+/* ---- times --------------------------------------------------------------------------------------------- */
 
 void sl_instant_format(int64_t epoch_ms, bool utc, char *out)
 {

@@ -43,8 +43,7 @@ static void txn_free(sl_txn *txn)
     sl_free(txn);
 }
 
-/* ---- begin
- * -------------------------------------------------------------------------------------------------- */
+/* ---- begin --------------------------------------------------------------------------------------------- */
 
 /* What another writer changed since the table was opened counts from here on. */
 static sl_status reload_properties(sl_table *table)
@@ -120,8 +119,7 @@ done:
     return status;
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind)
 {
@@ -175,8 +173,7 @@ sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
     return status;
 }
 
-/* ---- commit
- * ------------------------------------------------------------------------------------------------- */
+/* ---- commit -------------------------------------------------------------------------------------------- */
 
 /* Tasks finish in any order; the commit lists their files in one. */
 static int stat_compare(const void *a, const void *b)
@@ -303,8 +300,7 @@ sl_status sl_txn_draw(const sl_table *table, char *instant)
     return status;
 }
 
-/* ---- tasks of other processes
- * -------------------------------------------------------------------------------- */
+/* ---- tasks of other processes -------------------------------------------------------------------------- */
 
 sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out)
 {

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- sets of (partition, file id, instant) from the timeline
- * ------------------------------------------------- */
+/* ---- sets of (partition, file id, instant) from the timeline ------------------------------------------- */
 
 struct group_mark {
     char *partition, *file_id;
@@ -116,8 +115,7 @@ static sl_status collect_pending_compactions(const sl_table *table, const sl_tim
     return SL_OK;
 }
 
-/* ---- slices of one group
- * ------------------------------------------------------------------------------------ */
+/* ---- slices of one group ------------------------------------------------------------------------------- */
 
 static sl_slice *slice_open(sl_file_group *group, const char *instant)
 {
@@ -176,8 +174,7 @@ static sl_status group_slices(sl_file_group *group, const char *pending_instant)
     return SL_OK;
 }
 
-/* ---- files of one partition
- * --------------------------------------------------------------------------------- */
+/* ---- files of one partition ---------------------------------------------------------------------------- */
 
 /* By file id, then base files by instant, then logs in log order. */
 static int file_compare(const void *a, const void *b)
@@ -243,8 +240,7 @@ done:
     return SL_OK;
 }
 
-/* ---- the view
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the view ------------------------------------------------------------------------------------------ */
 
 struct marks {
     struct group_marks replaced, pending;
@@ -367,8 +363,7 @@ void sl_view_free(sl_view *view)
     memset(view, 0, sizeof *view);
 }
 
-/* ---- what a reader merges
- * ----------------------------------------------------------------------------------- */
+/* ---- what a reader merges ------------------------------------------------------------------------------ */
 
 sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, sl_read_slice *out,
                               bool *found)

@@ -26,8 +26,7 @@ struct task {
     size_t run_count;
 };
 
-/* ---- the group on storage
- * ----------------------------------------------------------------------------------- */
+/* ---- the group on storage ------------------------------------------------------------------------------ */
 
 static const sl_partition *find_partition(const sl_view *view, const char *path)
 {
@@ -70,8 +69,7 @@ static sl_status find_group(struct task *t)
     return SL_OK;
 }
 
-/* ---- runs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /* Each run of the sorter, stamped with meta columns (rows) or as it is (deletes). */
 static sl_status open_incoming(struct task *t)
@@ -144,8 +142,7 @@ static sl_status open_merge(struct task *t, const struct sl_merge_options *rules
     return sl_merge_open(t->runs, count, rules, counts, out);
 }
 
-/* ---- base files
- * --------------------------------------------------------------------------------------------- */
+/* ---- base files ---------------------------------------------------------------------------------------- */
 
 static sl_status drain(sl_stream *rows, sl_file_writer *w)
 {
@@ -206,8 +203,7 @@ done:
     return status;
 }
 
-/* ---- logs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- logs ---------------------------------------------------------------------------------------------- */
 
 /* The log files of one flush: `rows` and `deletes` share a version and roll over to the next by size; what
  * follows a commit-time delete (`second`, rare) waits until they are closed, because its version must be
@@ -377,8 +373,7 @@ done:
     return status;
 }
 
-/* ---- the task
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the task ------------------------------------------------------------------------------------------ */
 
 sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
 {

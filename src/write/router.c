@@ -36,8 +36,7 @@ void router_free(struct router *r)
     memset(r, 0, sizeof *r);
 }
 
-/* ---- partitions
- * --------------------------------------------------------------------------------------------- */
+/* ---- partitions ---------------------------------------------------------------------------------------- */
 
 static size_t partition_slot(const struct router *r, const char *path, size_t len)
 {
@@ -122,8 +121,7 @@ static sl_status partition_index(struct router *r, const uint8_t *path, size_t l
     return SL_OK;
 }
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static sl_status group_index(struct router *r, size_t partition, uint32_t bucket, size_t *out)
 {
@@ -211,15 +209,15 @@ static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl
     return SL_OK;
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 #define SPILL_WORTHWHILE (1 << 20) /* smaller sorters are left alone: their runs would be crumbs */
 
-static sl_status spill_largest(struct router *r, bool *spilled)
+/* The sorter that holds the most memory, if that is more than `more_than` bytes. */
+static sl_status spill_largest(struct router *r, size_t more_than, bool *spilled)
 {
     struct write_group *largest = NULL;
-    size_t most = SPILL_WORTHWHILE;
+    size_t most = more_than;
     for (size_t i = 0; i < r->group_count; i++)
         if (sl_sorter_memory(r->groups[i].sorter) > most) {
             most = sl_sorter_memory(r->groups[i].sorter);
@@ -230,6 +228,23 @@ static sl_status spill_largest(struct router *r, bool *spilled)
         return SL_OK;
     r->spilled_runs++;
     return sl_sorter_spill(largest->sorter);
+}
+
+/* A sorter without rows finds no room when many small ones hold the budget: then crumbs must do. */
+static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows, size_t count)
+{
+    for (;;) {
+        bool spilled;
+        sl_status status = sl_sorter_append(r->groups[group].sorter, batch, rows, count);
+        if (sl_status_code(status) != SL_E_MEMORY)
+            return status;
+        sl_status spill = spill_largest(r, 0, &spilled);
+        if (spill || !spilled) {
+            (void)sl_status_ignore(spill);
+            return status;
+        }
+        sl_status_free(status);
+    }
 }
 
 /* Half of the budget is the sorters': the rest is for the commit's merges and encoders. */
@@ -243,7 +258,7 @@ static sl_status make_room(struct router *r)
         used += sl_sorter_memory(r->groups[i].sorter);
     bool spilled = true;
     while (used > budget->limit / 2 && spilled) {
-        SL_TRY(spill_largest(r, &spilled));
+        SL_TRY(spill_largest(r, SPILL_WORTHWHILE, &spilled));
         used = 0;
         for (size_t i = 0; i < r->group_count; i++)
             used += sl_sorter_memory(r->groups[i].sorter);
@@ -269,7 +284,7 @@ sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *ke
         size_t start = r->group_rows[r->touched[t]];
         size_t stop = t + 1 < touched_count ? r->group_rows[r->touched[t + 1]] : (size_t)batch->rows;
         if (!status)
-            status = sl_sorter_append(r->groups[r->touched[t]].sorter, batch, r->rows + start, stop - start);
+            status = append_rows(r, r->touched[t], batch, r->rows + start, stop - start);
     }
     for (size_t t = 0; t < touched_count; t++)
         r->group_rows[r->touched[t]] = 0;

@@ -21,8 +21,7 @@ struct sl_writer {
     double start;
 };
 
-/* ---- schema
- * ------------------------------------------------------------------------------------------------- */
+/* ---- schema -------------------------------------------------------------------------------------------- */
 
 static sl_status current_schema(const sl_table *table, const sl_type **out)
 {
@@ -148,8 +147,7 @@ static sl_status buffer_schema(const sl_writer *w, const sl_type *current, const
     return status;
 }
 
-/* ---- open
- * --------------------------------------------------------------------------------------------------- */
+/* ---- open ---------------------------------------------------------------------------------------------- */
 
 sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input, sl_writer **out)
 {
@@ -185,8 +183,7 @@ void sl_writer_close(sl_writer *w)
     sl_free(w);
 }
 
-/* ---- append
- * ------------------------------------------------------------------------------------------------- */
+/* ---- append -------------------------------------------------------------------------------------------- */
 
 /* The rows as the sorters keep them. */
 static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_array *keys, sl_batch **out)
@@ -272,8 +269,7 @@ done:
                   : SL_OK;
 }
 
-/* ---- commit
- * ------------------------------------------------------------------------------------------------- */
+/* ---- commit -------------------------------------------------------------------------------------------- */
 
 struct commit {
     sl_writer *writer;

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <time.h>
 
-/* ---- columns as the JSON of avro.h
- * -------------------------------------------------------------------------- */
+/* ---- columns as the JSON of avro.h --------------------------------------------------------------------- */
 
 static json_t *row_json(const sl_array *array, int64_t i);
 
@@ -106,8 +105,7 @@ static json_t *batch_row_json(const sl_batch *batch, int64_t i)
     return object;
 }
 
-/* ---- Spark's log blocks
- * ------------------------------------------------------------------------------------- */
+/* ---- Spark's log blocks -------------------------------------------------------------------------------- */
 
 static void check_container(const char *path)
 {
@@ -154,8 +152,7 @@ static void log_rows_of_spark(void **state)
     check_container("avro/log_rows_partial_v9.avro");
 }
 
-/* ---- random schemas and rows
- * -------------------------------------------------------------------------------- */
+/* ---- random schemas and rows --------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 static int names_made;

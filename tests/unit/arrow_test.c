@@ -169,8 +169,7 @@ static void test_round_trip(void **state)
     round_trip(0, 0, 0);
 }
 
-/* ---- foreign layouts
- * ---------------------------------------------------------------------------------------- */
+/* ---- foreign layouts ----------------------------------------------------------------------------------- */
 
 static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
 static void release_array(struct ArrowArray *array)

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-/* ---- helpers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- helpers ------------------------------------------------------------------------------------------- */
 
 static json_t *json_of(const char *text)
 {
@@ -80,8 +79,7 @@ static void misfits(const char *schema, const char *value, const char *part)
     sl_buf_free(&out);
 }
 
-/* ---- schemas
- * ------------------------------------------------------------------------------------------------ */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 static void bad_schemas_are_named(void **state)
 {
@@ -261,8 +259,7 @@ static void other_types_round_trip_through_text(void **state)
     free(want);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static void numbers_at_their_limits(void **state)
 {
@@ -379,8 +376,7 @@ static void unions_and_defaults(void **state)
             "missing");
 }
 
-/* ---- containers
- * --------------------------------------------------------------------------------------------- */
+/* ---- containers ---------------------------------------------------------------------------------------- */
 
 static sl_status container_read(const void *data, size_t len)
 {
@@ -422,8 +418,7 @@ static void damage_is_found(void **state)
     free(file.data);
 }
 
-/* ---- rows
- * --------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static void check_row(const sl_batch *batch, int64_t i, int64_t id)
 {
@@ -575,8 +570,7 @@ static void decimals_of_any_width(void **state)
     sl_avro_schema_free(compiled);
 }
 
-/* ---- hostile input
- * ------------------------------------------------------------------------------------------ */
+/* ---- hostile input ------------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 static uint64_t random_next(void)

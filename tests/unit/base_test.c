@@ -16,8 +16,7 @@ static void assert_code(sl_status status, enum sl_code code)
     sl_status_free(status);
 }
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 static void test_status_carries_context_and_hint(void **state)
 {
@@ -74,8 +73,7 @@ static void test_status_without_memory(void **state)
     assert_code(sl_nomem(), SL_E_MEMORY);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static void test_allocation_fails_on_request(void **state)
 {
@@ -264,8 +262,7 @@ static void test_budget(void **state)
     assert_true(sl_budget_reserve(&unlimited, SIZE_MAX - 1));
 }
 
-/* ---- hashes and text
- * ---------------------------------------------------------------------------------------- */
+/* ---- hashes and text ----------------------------------------------------------------------------------- */
 
 static void test_hashes_match_their_standards(void **state)
 {
@@ -423,8 +420,7 @@ static void test_utf16_order(void **state)
     }
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 static void assert_double_digits(double value, const char *digits, int exponent)
 {
@@ -546,8 +542,7 @@ static void test_random_floats_read_back(void **state)
     }
 }
 
-/* ---- system
- * ------------------------------------------------------------------------------------------------- */
+/* ---- system -------------------------------------------------------------------------------------------- */
 
 static void test_uuids(void **state)
 {
@@ -621,8 +616,7 @@ static void test_runtime(void **state)
     assert_int_equal(seen.done, 7);
 }
 
-/* ---- threads
- * ------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 #define CELLS 10000
 

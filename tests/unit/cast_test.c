@@ -150,8 +150,7 @@ static void test_refused(void **state)
         fails(conform(cases[i][0], cases[i][1], cases[i][2], out, sizeof out), cases[i][3]);
 }
 
-/* ---- types that the schema text does not spell
- * -------------------------------------------------------------- */
+/* ---- types that the schema text does not spell --------------------------------------------------------- */
 
 /* Casts integers of one type and gives the canonical texts, or the message. Takes the types over. */
 static const char *cast_integers(const sl_type *from, const int64_t *values, size_t count, const sl_type *to)
@@ -302,8 +301,7 @@ static void test_time_units(void **state)
     assert_non_null(strstr(CAST(clock_time(SL_MICROS), clock_time(SL_MILLIS), 1), "row 0: "));
 }
 
-/* ---- bytes
- * -------------------------------------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static sl_array *bytes_of(const sl_type *type, const char *const *values, size_t count)
 {

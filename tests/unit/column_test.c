@@ -14,8 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- help
- * --------------------------------------------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -68,8 +67,7 @@ static const sl_type *type_of(const char *text)
     return type;
 }
 
-/* ---- random types
- * ------------------------------------------------------------------------------------------- */
+/* ---- random types -------------------------------------------------------------------------------------- */
 
 static const sl_type *random_leaf(void)
 {
@@ -116,8 +114,7 @@ static const sl_type *random_type(int depth)
     return type;
 }
 
-/* ---- random values and their text
- * --------------------------------------------------------------------------- */
+/* ---- random values and their text ---------------------------------------------------------------------- */
 
 static void print_hex(sl_buf *text, const void *data, size_t len)
 {
@@ -317,8 +314,7 @@ static void check_rows(const sl_array *a, const struct model *m, const int64_t *
     }
 }
 
-/* ---- dictionaries
- * ------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 static int32_t dictionary_index(const sl_array *a, int64_t row, uint32_t *firsts, int32_t *count)
 {
@@ -363,8 +359,7 @@ static sl_array *dictionary_encode(const sl_array *a)
     return out;
 }
 
-/* ---- the property test
- * -------------------------------------------------------------------------------------- */
+/* ---- the property test --------------------------------------------------------------------------------- */
 
 enum { ROWS_MAX = 300, PICKED_MAX = 4096 };
 
@@ -500,8 +495,7 @@ static void test_random_arrays(void **state)
     }
 }
 
-/* ---- bitmaps
- * ------------------------------------------------------------------------------------------------ */
+/* ---- bitmaps ------------------------------------------------------------------------------------------- */
 
 static void test_bits(void **state)
 {
@@ -530,8 +524,7 @@ static void test_bits(void **state)
     }
 }
 
-/* ---- types and their text
- * ----------------------------------------------------------------------------------- */
+/* ---- types and their text ------------------------------------------------------------------------------ */
 
 static void test_schema_round_trip(void **state)
 {
@@ -731,8 +724,7 @@ static void test_decimal_bytes(void **state)
     }
 }
 
-/* ---- builders
- * ----------------------------------------------------------------------------------------------- */
+/* ---- builders ------------------------------------------------------------------------------------------ */
 
 static sl_builder *builder_of(const char *type_text)
 {
@@ -905,8 +897,7 @@ static void test_nulls_and_constants(void **state)
     sl_array_unref(array);
 }
 
-/* ---- batches
- * ------------------------------------------------------------------------------------------------ */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
 static sl_batch *small_batch(void)
 {
@@ -953,8 +944,7 @@ static void test_batches(void **state)
     sl_batch_unref(batch);
 }
 
-/* ---- order
- * -------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 static void check_ascending(const sl_array *a)
 {
@@ -1047,8 +1037,7 @@ static void test_order_of_bits(void **state)
     sl_array_unref(array);
 }
 
-/* ---- when memory runs out
- * ----------------------------------------------------------------------------------- */
+/* ---- when memory runs out ------------------------------------------------------------------------------ */
 
 static sl_status build_some(const sl_type *schema, sl_batch **out)
 {

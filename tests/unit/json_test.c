@@ -215,8 +215,7 @@ static void test_failing_allocations(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- inference
- * ---------------------------------------------------------------------------------------------- */
+/* ---- inference ----------------------------------------------------------------------------------------- */
 
 static sl_status infer(const char *const *lines, char **out)
 {

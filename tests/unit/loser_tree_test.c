@@ -13,7 +13,7 @@
 
 #include "merge/merge_int.h"
 
-/* ---- runs in memory ----------------------------------------------------------------------------------- */
+/* ---- runs in memory ------------------------------------------------------------------------------------ */
 
 struct item {
     uint8_t key[8];
@@ -77,7 +77,7 @@ static int item_compare(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* ---- the worked example ------------------------------------------------------------------------------- */
+/* ---- the worked example -------------------------------------------------------------------------------- */
 
 static struct sources sources_of_texts(const char *const *texts, size_t count)
 {
@@ -168,7 +168,7 @@ static void test_worked_example(void **state)
     sources_free(&all);
 }
 
-/* ---- against a plain sort ----------------------------------------------------------------------------- */
+/* ---- against a plain sort ------------------------------------------------------------------------------ */
 
 static uint64_t random_state;
 

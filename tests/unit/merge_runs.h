@@ -58,7 +58,7 @@ SL_UNUSED static void ok(sl_status status)
 
 SL_UNUSED static const char *const ordering_names[] = {"ts", "s"};
 
-/* ---- batches in memory as a stream -------------------------------------------------------------------- */
+/* ---- batches in memory as a stream --------------------------------------------------------------------- */
 
 struct memory_stream {
     sl_stream base;
@@ -103,7 +103,7 @@ SL_UNUSED static void memory_stream_add(struct memory_stream *s, sl_batch *batch
     s->batches[s->count++] = batch;
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------------ */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 static const sl_type *type_of(enum sl_type_id id)
 {
@@ -243,7 +243,7 @@ SL_UNUSED static void history_runs(const struct history *h, struct ordering orde
                                   h->kind[s] == 'B', names[s]};
 }
 
-/* ---- text to history ---------------------------------------------------------------------------------- */
+/* ---- text to history ----------------------------------------------------------------------------------- */
 
 SL_UNUSED static void history_parse(struct history *h, const char *const *runs, size_t count)
 {

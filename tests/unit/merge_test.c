@@ -21,7 +21,7 @@ static struct sl_merge_options options_for(struct ordering ordering, const sl_ty
     };
 }
 
-/* ---- collecting results ------------------------------------------------------------------------------- */
+/* ---- collecting results -------------------------------------------------------------------------------- */
 
 struct result {
     int64_t ids[OPS_MAX];
@@ -83,7 +83,7 @@ static void run_merge(const struct history *h, struct ordering ordering,
     sl_stream_close(merged);
 }
 
-/* ---- histories as text -------------------------------------------------------------------------------- */
+/* ---- histories as text --------------------------------------------------------------------------------- */
 
 static void result_text(const struct history *h, const struct result *r, struct ordering ordering, char *out,
                         size_t size)
@@ -147,7 +147,7 @@ static void expect_with(struct setting setting, const char *const *runs, size_t 
         CLASSIC(want, __VA_ARGS__);                                                                          \
     } while (0)
 
-/* ---- tables of the pages ------------------------------------------------------------------------------ */
+/* ---- tables of the pages ------------------------------------------------------------------------------- */
 
 static void test_event_time(void **state) /* lsm-layout.md 8.3 */
 {
@@ -270,7 +270,7 @@ static void test_no_runs(void **state)
     LSM("a=1@1", "B", "R a=1", "D");
 }
 
-/* ---- types, schemas, errors --------------------------------------------------------------------------- */
+/* ---- types, schemas, errors ---------------------------------------------------------------------------- */
 
 /* A delete log of an older schema: its ordering column is promoted; where that cannot be, the newer wins. */
 static void test_promotion(void **state)
@@ -442,7 +442,7 @@ static void test_counts(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- the model: a dictionary of lists, folded as the pages say ---------------------------------------- */
+/* ---- the model: a dictionary of lists, folded as the pages say ----------------------------------------- */
 
 static bool model_int(struct ordering o) { return o.count == 1 && o.first == SL_INT32; }
 
@@ -539,7 +539,7 @@ static void model_result(const struct setting *s, const struct history *h, struc
     }
 }
 
-/* ---- random histories --------------------------------------------------------------------------------- */
+/* ---- random histories ---------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 

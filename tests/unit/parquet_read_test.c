@@ -51,7 +51,7 @@ static int seed_random(void **state)
     return 0;
 }
 
-/* ---- files ---- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {
     "flat_none",
@@ -399,7 +399,7 @@ static void kept_dictionaries_are_kept(void **state)
     sample_free(&s);
 }
 
-/* ---- damaged files ---- */
+/* ---- damaged files ------------------------------------------------------------------------------------- */
 
 /* Reads what can be read; only the absence of crashes counts (and, under ASan, of bad memory accesses and
  * leaks). */
@@ -515,7 +515,7 @@ static void not_parquet_is_refused(void **state)
     }
 }
 
-/* ---- schemas ---- */
+/* ---- schemas ------------------------------------------------------------------------------------------- */
 
 #define GROUP(NAME, REPETITION, CHILDREN, CONVERTED)                                                         \
     {                                                                                                        \
@@ -696,7 +696,7 @@ static void footers_survive_a_round_trip(void **state)
     }
 }
 
-/* ---- encodings on hand-made bytes ---- */
+/* ---- encodings on hand-made bytes ---------------------------------------------------------------------- */
 
 static void hybrid_by_hand(void **state)
 {

@@ -32,7 +32,7 @@ static void ok_at(sl_status status, int line)
 }
 #define OK(expr) ok_at((expr), __LINE__)
 
-/* ---- random types ---- */
+/* ---- random types -------------------------------------------------------------------------------------- */
 
 static const sl_type *random_leaf(void)
 {
@@ -117,7 +117,7 @@ static const sl_type *random_schema(size_t columns)
     return schema;
 }
 
-/* ---- random values ---- */
+/* ---- random values ------------------------------------------------------------------------------------- */
 
 /* How a column's values are spread: few distinct ones, many, and how often null. */
 struct flavour {
@@ -262,7 +262,7 @@ static sl_batch *random_batch(const sl_type *schema, int64_t rows, bool null_ele
     return batch;
 }
 
-/* ---- write, read, compare ---- */
+/* ---- write, read, compare ------------------------------------------------------------------------------ */
 
 static void write_all(const sl_type *schema, const struct sl_parquet_write_options *options,
                       sl_batch *const *batches, size_t count, sl_buf *file)

@@ -43,7 +43,7 @@ static void fails_with(sl_status status, enum sl_code code, const char *part)
     sl_status_free(status);
 }
 
-/* ---- RLE hybrid ---- */
+/* ---- RLE hybrid ---------------------------------------------------------------------------------------- */
 
 static uint64_t read_varint(const uint8_t **p)
 {
@@ -198,7 +198,7 @@ static void test_bits_append(void **state)
     }
 }
 
-/* ---- dictionary ---- */
+/* ---- dictionary ---------------------------------------------------------------------------------------- */
 
 static void check_dictionary_fixed(int32_t width, uint64_t distinct)
 {
@@ -312,7 +312,7 @@ static void test_dictionary_and_plain_bytes(void **state)
     }
 }
 
-/* ---- bounds ---- */
+/* ---- bounds -------------------------------------------------------------------------------------------- */
 
 static void check_cut(const char *value, size_t len, bool text, const char *min, const char *max)
 {
@@ -396,7 +396,7 @@ static void test_bound_cut_random_text(void **state)
     }
 }
 
-/* ---- files ---- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static sl_batch *batch_of(const sl_type *schema, void (*fill)(sl_builder **columns, int64_t row),
                           int64_t rows)
@@ -712,7 +712,7 @@ static void test_old_lists(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- statistics ---- */
+/* ---- statistics ---------------------------------------------------------------------------------------- */
 
 static void check_bytes(struct parquet_bytes got, const void *want, size_t len)
 {
@@ -885,7 +885,7 @@ static void test_half_bounds_are_exact(void **state)
     }
 }
 
-/* ---- dictionary decisions ---- */
+/* ---- dictionary decisions ------------------------------------------------------------------------------ */
 
 static void fill_dictionary(sl_builder **c, int64_t i)
 {
@@ -923,7 +923,7 @@ static void test_dictionary_choice(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- sizes ---- */
+/* ---- sizes --------------------------------------------------------------------------------------------- */
 
 static void fill_wide(sl_builder **c, int64_t i)
 {
@@ -1041,7 +1041,7 @@ static void test_file_behind_other_bytes(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- refusals and failures ---- */
+/* ---- refusals and failures ----------------------------------------------------------------------------- */
 
 static void refuses(const sl_type *type, const char *part)
 {

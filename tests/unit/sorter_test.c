@@ -19,7 +19,7 @@ static uint64_t rnd(uint64_t below)
     return (random_state >> 11) % below;
 }
 
-/* ---- keys in arrival order, and what a stable sort makes of them -------------------------------------- */
+/* ---- keys in arrival order, and what a stable sort makes of them --------------------------------------- */
 
 struct item {
     char key[40];
@@ -125,7 +125,7 @@ static sl_status append_items(sl_sorter *sorter, const sl_type *schema, const st
     return SL_OK;
 }
 
-/* ---- reading back ------------------------------------------------------------------------------------- */
+/* ---- reading back -------------------------------------------------------------------------------------- */
 
 static void check_row(const sl_batch *batch, int64_t row, const struct item *want)
 {
@@ -182,7 +182,7 @@ static void finish_and_check(sl_sorter *sorter, const sl_type *schema, size_t fa
     sl_stream_close(merged);
 }
 
-/* ---- a temporary folder ------------------------------------------------------------------------------- */
+/* ---- a temporary folder -------------------------------------------------------------------------------- */
 
 static char temp_folder[64];
 
@@ -197,7 +197,7 @@ static void check_folder_empty(void)
     assert_int_equal(entries, 0);
 }
 
-/* ---- tests ---- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void test_in_memory(void **state)
 {
@@ -360,7 +360,7 @@ static void test_refusals(void **state)
     sl_type_unref(schema);
 }
 
-/* ---- a run on disk: every type of column, and damage -------------------------------------------------- */
+/* ---- a run on disk: every type of column, and damage --------------------------------------------------- */
 
 static void test_spilled_types(void **state)
 {

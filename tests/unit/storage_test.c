@@ -75,8 +75,7 @@ static void write_file(const char *path, const char *content)
     assert_fine(sl_storage_replace(local, path, content, strlen(content)));
 }
 
-/* ---- names
- * -------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static void assert_uri(const char *uri, const char *expected)
 {
@@ -150,8 +149,7 @@ static void test_paths(void **state)
     sl_free(crc);
 }
 
-/* ---- reading and writing
- * ------------------------------------------------------------------------------------ */
+/* ---- reading and writing ------------------------------------------------------------------------------- */
 
 static void test_output_then_read(void **state)
 {
@@ -267,8 +265,7 @@ static void test_files_of_memory(void **state)
     sl_buf_free(&buf);
 }
 
-/* ---- appearing at once
- * -------------------------------------------------------------------------------------- */
+/* ---- appearing at once --------------------------------------------------------------------------------- */
 
 static void test_create_if_absent(void **state)
 {
@@ -371,8 +368,7 @@ static void test_exclusive_rename(void **state)
     assert_content(in_root("rename/c"), "a");
 }
 
-/* ---- folders
- * ------------------------------------------------------------------------------------------------ */
+/* ---- folders ------------------------------------------------------------------------------------------- */
 
 static void test_make_dir(void **state)
 {
@@ -465,8 +461,7 @@ static void test_delete_tree(void **state)
     assert_int_equal(count_entries(in_root("kept")), 0);
 }
 
-/* ---- failures of the system
- * --------------------------------------------------------------------------------- */
+/* ---- failures of the system ---------------------------------------------------------------------------- */
 
 static void test_full_disk(void **state)
 {
@@ -560,8 +555,7 @@ static void test_every_allocation_may_fail(void **state)
     assert_true(n > 20);
 }
 
-/* ---- injected faults
- * ---------------------------------------------------------------------------------------- */
+/* ---- injected faults ----------------------------------------------------------------------------------- */
 
 static sl_storage *faulty_storage(enum sl_fault_kind kind, uint64_t n)
 {
@@ -704,8 +698,7 @@ static void test_faulty_allocations_may_fail(void **state)
     assert_code(sl_storage_faulty(inner, SL_FAULT_ERROR, 1, &faulty), SL_E_MEMORY);
 }
 
-/* ---- threads and locks
- * -------------------------------------------------------------------------------------- */
+/* ---- threads and locks --------------------------------------------------------------------------------- */
 
 static void test_one_thread_wins(void **state)
 {

@@ -237,8 +237,6 @@ static sl_status fold_run(sl_table *table, sl_txn *txn, const json_t *task, uint
 sl_status sl_compaction_run(sl_table *table, const json_t *task, json_t **result)
 {
     sl_txn *txn = NULL;
-    json_t *stats = NULL;
-    size_t count;
     const char *instant;
     uint32_t attempt;
     sl_status status = SL_OK;
@@ -247,41 +245,13 @@ sl_status sl_compaction_run(sl_table *table, const json_t *task, json_t **result
     SL_GO(sl_txn_join(table, SL_ACTION_COMPACTION, instant, &txn));
     SL_GO(sl_random_bytes(&attempt, sizeof attempt)); /* a retry must not meet the first try's file */
     SL_GO(fold_run(table, txn, task, attempt >> 1));
-    if (!(stats = json_array())) {
-        status = sl_nomem();
-        goto done;
-    }
-    const sl_write_stat *list = sl_txn_stats(txn, &count);
-    for (size_t i = 0; i < count; i++) {
-        json_t *stat;
-        SL_GO(sl_write_stat_json(&list[i], &stat));
-        if (json_array_append_new(stats, stat)) {
-            status = sl_nomem();
-            goto done;
-        }
-    }
-    *result = json_pack("{s:O, s:O}", "number", json_object_get(task, "number"), "stats", stats);
-    if (!*result)
-        status = sl_nomem();
+    SL_GO(sl_txn_result(txn, task, result));
 done:
-    json_decref(stats);
     sl_txn_leave(txn);
     return status;
 }
 
 /* ---- commit -------------------------------------------------------------------------------------------- */
-
-static void count_stat(struct sl_write_result *r, const sl_write_stat *stat)
-{
-    r->rows_in += (uint64_t)stat->log_records;
-    r->rows_written += (uint64_t)stat->num_writes;
-    r->inserted += (uint64_t)stat->num_inserts;
-    r->updated += (uint64_t)stat->num_updates;
-    r->deleted += (uint64_t)stat->num_deletes;
-    r->bytes += (uint64_t)stat->bytes;
-    r->files++;
-    r->file_groups++;
-}
 
 static sl_status finish(sl_compaction *c, struct sl_write_result *result)
 {
@@ -292,8 +262,11 @@ static sl_status finish(sl_compaction *c, struct sl_write_result *result)
     sl_status status = SL_OK;
     memcpy(r.instant, sl_txn_instant(c->txn), SL_INSTANT_BYTES);
     const sl_write_stat *stats = sl_txn_stats(c->txn, &count);
-    for (size_t i = 0; i < count; i++)
-        count_stat(&r, &stats[i]);
+    for (size_t i = 0; i < count; i++) {
+        sl_write_result_add(&r, &stats[i]);
+        r.rows_in += (uint64_t)stats[i].log_records;
+    }
+    r.file_groups = count;
     SL_GO(sl_table_schema(c->table, sl_txn_timeline(c->txn), NULL, &data));
     SL_GO(sl_table_schema_text(c->table, data, false, &schema));
     sl_txn *txn = c->txn;
@@ -308,36 +281,10 @@ done:
     return status;
 }
 
-/* The first result of each task counts; all tasks must have one. */
 sl_status sl_compaction_commit(sl_compaction *c, json_t *const *results, size_t count,
                                struct sl_write_result *result)
 {
-    size_t tasks = sl_compaction_tasks(c), seen = 0;
-    bool *have = sl_calloc(tasks + 1, sizeof *have);
-    sl_status status = have ? SL_OK : sl_nomem();
-    for (size_t i = 0; i < count && !status; i++) {
-        json_int_t number = json_integer_value(json_object_get(results[i], "number"));
-        json_t *stat;
-        size_t k;
-        if (number < 0 || (size_t)number >= tasks)
-            status = sl_input("result %zu belongs to no task of this compaction", i);
-        else if (!have[number]) {
-            have[number] = true;
-            seen++;
-            json_array_foreach(json_object_get(results[i], "stats"), k, stat)
-            {
-                sl_write_stat parsed;
-                status = status ? status : sl_write_stat_parse(stat, &parsed);
-                if (status)
-                    break;
-                status = sl_txn_add_stat(c->txn, &parsed);
-                sl_write_stat_free(&parsed);
-            }
-        }
-    }
-    sl_free(have);
-    if (!status && seen < tasks)
-        status = sl_input("%zu of the compaction's %zu tasks have no result", tasks - seen, tasks);
+    sl_status status = sl_txn_take_results(c->txn, sl_compaction_tasks(c), results, count);
     if (status) {
         sl_compaction_free(c);
         return status;

@@ -164,6 +164,7 @@ static sl_status write_base(struct task *t)
                                 .partition = t->partition,
                                 .file_id = t->file_id,
                                 .task = t->number,
+                                .attempt = f->numbers.attempt,
                                 .prev_commit = t->base ? t->base->parts.instant : "null",
                                 .prev_base_file = t->base ? t->base->name : NULL};
     struct sl_merge_options rules;
@@ -226,7 +227,8 @@ static sl_status log_open(struct log_files *l, enum sl_file_kind kind, uint32_t 
                                 .partition = l->task->partition,
                                 .file_id = l->task->file_id,
                                 .version = version,
-                                .task = l->task->number};
+                                .task = l->task->number,
+                                .attempt = f->numbers.attempt};
     return sl_file_writer_open(f->table, f->txn, f->schema, &spec, out);
 }
 
@@ -377,7 +379,8 @@ done:
 
 sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
 {
-    struct task t = {.flush = flush, .group = group, .partition = partition, .number = number};
+    struct task t = {
+        .flush = flush, .group = group, .partition = partition, .number = flush->numbers.first_task + number};
     bool logs = flush->table->type == SL_MERGE_ON_READ;
     sl_status status = SL_OK;
     SL_GO(find_group(&t));

@@ -33,6 +33,9 @@ struct sl_write_result {
     double seconds;
 };
 
+void sl_write_result_add(struct sl_write_result *result, const sl_write_stat *stat);
+enum sl_action sl_write_action(const sl_table *table); /* deltacommit or commit */
+
 typedef struct sl_writer sl_writer; /* one thread at a time */
 /* Checks that the table may be written and that `input` fits it: every column of the table is there (or
  * nullable and hoodie.write.set.null.for.missing.columns is on), types convert without loss; new nullable
@@ -46,5 +49,24 @@ SL_MUST_USE sl_status sl_writer_append(sl_writer *w, sl_batch *batch);
  * error nothing of it is visible, and the writer may only be closed. */
 SL_MUST_USE sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result);
 void sl_writer_close(sl_writer *w); /* what was not committed is gone; NULL is fine */
+
+/* ---- writes in parts ----------------------------------------------------------------------------------- */
+
+/* A distributed engine brings all rows of a file group to one task: sl_route tells the task of each row, by a hash of
+ * partition path and bucket that every process computes alike. Each task writes its rows, one commit publishes all. */
+SL_MUST_USE sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch *batch,
+                               uint32_t tasks, uint32_t *out);
+typedef struct sl_write_job sl_write_job;
+/* Begins the transaction (and holds the table's lock until commit or free). */
+SL_MUST_USE sl_status sl_write_job_begin(sl_table *table, enum sl_operation operation, uint32_t tasks,
+                                         sl_write_job **out);
+/* Task `index` as a self-contained object. New reference. */
+SL_MUST_USE sl_status sl_write_job_task(const sl_write_job *job, uint32_t index, json_t **out);
+/* Writes the rows of one task, in any process that sees the table. Takes over `rows`. */
+SL_MUST_USE sl_status sl_write_job_run(sl_table *table, const json_t *task, sl_stream *rows, json_t **result);
+/* Frees the job in any case. */
+SL_MUST_USE sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t count,
+                                          struct sl_write_result *result);
+void sl_write_job_free(sl_write_job *job); /* gives up: everything is rolled back; NULL is fine */
 
 #endif

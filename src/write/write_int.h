@@ -43,6 +43,29 @@ struct stamp {
 SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp,
                                  sl_stream **out);
 
+/* Columns of a write: what a row is conformed to before its key is made. Each result is a new reference. */
+SL_MUST_USE sl_status writer_current_schema(const sl_table *table, const sl_type **out);
+/* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in them. */
+SL_MUST_USE sl_status writer_row_columns(const sl_table *table, const sl_type *current, const sl_type *input,
+                                         const sl_type **out);
+/* Those that make key and partition path: a delete needs no others. */
+SL_MUST_USE sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
+                                         const sl_type **out);
+SL_MUST_USE sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operation,
+                                           const sl_type *columns, const sl_type *current,
+                                           const sl_type **out);
+SL_MUST_USE sl_status writer_commit_schema(const sl_table *table, enum sl_operation operation,
+                                           const sl_type *columns, const sl_timeline *timeline,
+                                           const sl_type **out);
+
+/* What keeps the files of tasks apart that run in different processes, or twice. */
+struct flush_numbers {
+    uint32_t first_task; /* number of the first group's task: enters write tokens and sequence numbers */
+    uint32_t attempt;
+};
+/* The write of what was appended inside a transaction of another process; its stats are collected by `txn`. */
+SL_MUST_USE sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
+
 /* What one commit's tasks share. */
 struct flush {
     sl_table *table;
@@ -51,6 +74,7 @@ struct flush {
     const sl_view *view; /* of the touched partitions */
     enum sl_operation operation;
     bool saw_deletes; /* some row may be a delete */
+    struct flush_numbers numbers;
     atomic_uint_fast64_t inserted, updated, deleted, rows_written, files, bytes;
 };
 /* Writes one file group: a task of the commit. */

@@ -21,132 +21,6 @@ struct sl_writer {
     double start;
 };
 
-/* ---- schema -------------------------------------------------------------------------------------------- */
-
-static sl_status current_schema(const sl_table *table, const sl_type **out)
-{
-    sl_timeline timeline;
-    SL_TRY(sl_timeline_load(table, &timeline));
-    sl_status status = sl_table_schema(table, &timeline, NULL, out);
-    sl_timeline_free(&timeline);
-    return status;
-}
-
-static bool is_meta(const char *name)
-{
-    for (size_t m = 0; m < SL_META_COLUMNS; m++)
-        if (strcmp(name, sl_meta_names[m]) == 0)
-            return true;
-    return false;
-}
-
-static sl_status check_column(const sl_table *table, const sl_field *field, const sl_type *input)
-{
-    int at = sl_type_field_index(input, field->name);
-    bool null_for_missing = sl_table_setting_true(table, "hoodie.write.set.null.for.missing.columns", false);
-    if (at < 0 && !(field->nullable && null_for_missing))
-        return sl_hint(sl_input("column %s of the table is missing from the input", field->name),
-                       field->nullable
-                           ? "-c hoodie.write.set.null.for.missing.columns=true writes null into it"
-                           : "the column does not allow null");
-    if (at >= 0 && !sl_cast_possible(input->fields[at].type, field->type)) {
-        char *from = NULL, *to = NULL;
-        sl_status status = sl_type_text(input->fields[at].type, &from);
-        if (!status)
-            status = sl_type_text(field->type, &to);
-        if (!status)
-            status = sl_input("column %s: %s does not fit the table's %s", field->name, from, to);
-        sl_free(from);
-        sl_free(to);
-        return status;
-    }
-    return SL_OK;
-}
-
-/* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in
- * them. */
-static sl_status evolve(const sl_table *table, const sl_type *current, const sl_type *input,
-                        const sl_type **out)
-{
-    sl_field *fields;
-    size_t count = current->field_count;
-    SL_NEW_ARRAY(fields, current->field_count + input->field_count + 1);
-    sl_status status = SL_OK;
-    memcpy(fields, current->fields, count * sizeof *fields);
-    for (size_t i = 0; i < current->field_count; i++)
-        SL_GO(check_column(table, &current->fields[i], input));
-    for (size_t i = 0; i < input->field_count; i++) {
-        const sl_field *f = &input->fields[i];
-        if (is_meta(f->name) || sl_type_field_index(current, f->name) >= 0)
-            continue;
-        fields[count] = *f;
-        fields[count++].nullable = true;
-    }
-    status = sl_type_struct(fields, count, out);
-done:
-    sl_free(fields);
-    return status;
-}
-
-static bool in_list(const sl_strings *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i], name, n) == 0 && (list->items[i][n] == 0 || list->items[i][n] == '.'))
-            return true;
-    return false;
-}
-
-/* Columns that make key and partition path. */
-static sl_status key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
-                             const sl_type **out)
-{
-    sl_field *fields;
-    size_t count = 0;
-    SL_NEW_ARRAY(fields, current->field_count + 1);
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < current->field_count; i++) {
-        const sl_field *f = &current->fields[i];
-        if (!in_list(&table->keygen.record_fields, f->name) &&
-            !in_list(&table->keygen.partition_fields, f->name))
-            continue;
-        SL_GO(check_column(table, f, input));
-        fields[count++] = *f;
-    }
-    status = sl_type_struct(fields, count, out);
-done:
-    sl_free(fields);
-    return status;
-}
-
-/* Record key, then the columns; a delete's buffer has the delete log's columns instead. */
-static sl_status buffer_schema(const sl_writer *w, const sl_type *current, const sl_type **out)
-{
-    if (w->operation == SL_OP_DELETE) {
-        const sl_type *full;
-        struct sl_merge_options rules;
-        SL_TRY(sl_schema_with_meta(current, &full));
-        sl_status status = sl_table_rules(w->table, full, &rules);
-        if (!status)
-            status = sl_delete_schema(&rules, out);
-        sl_type_unref(full);
-        return status;
-    }
-    const sl_type *string;
-    sl_field *fields;
-    SL_TRY(sl_type_new(SL_STRING, &string));
-    fields = sl_calloc(w->columns->field_count + 1, sizeof *fields);
-    sl_status status = fields ? SL_OK : sl_nomem();
-    if (!status) {
-        fields[0] = (sl_field){.name = sl_meta_names[SL_META_RECORD_KEY], .type = string, .nullable = false};
-        memcpy(fields + 1, w->columns->fields, w->columns->field_count * sizeof *fields);
-        status = sl_type_struct(fields, w->columns->field_count + 1, out);
-    }
-    sl_free(fields);
-    sl_type_unref(string);
-    return status;
-}
-
 /* ---- open ---------------------------------------------------------------------------------------------- */
 
 sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input, sl_writer **out)
@@ -159,11 +33,11 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
     w->start = sl_monotonic();
     sl_status status = SL_OK;
     SL_GO(sl_table_check_writable(table));
-    SL_GO(current_schema(table, &current));
-    SL_GO(operation == SL_OP_DELETE ? key_columns(table, current, input, &w->columns)
-                                    : evolve(table, current, input, &w->columns));
+    SL_GO(writer_current_schema(table, &current));
+    SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, input, &w->columns)
+                                    : writer_row_columns(table, current, input, &w->columns));
     SL_GO(sl_keygen_check(&table->keygen, w->columns, &table->runtime));
-    SL_GO(buffer_schema(w, current, &w->buffered));
+    SL_GO(writer_buffer_schema(table, operation, w->columns, current, &w->buffered));
     SL_GO(router_init(&w->router, table, w->buffered));
     *out = w;
 done:
@@ -277,6 +151,11 @@ struct commit {
     atomic_uint_fast64_t done;
 };
 
+enum sl_action sl_write_action(const sl_table *table)
+{
+    return table->type == SL_MERGE_ON_READ ? SL_ACTION_DELTACOMMIT : SL_ACTION_COMMIT;
+}
+
 static sl_status commit_task(void *context, size_t index)
 {
     struct commit *c = context;
@@ -287,33 +166,6 @@ static sl_status commit_task(void *context, size_t index)
     sl_progress(&c->writer->table->runtime, "writing", atomic_fetch_add(&c->done, 1) + 1,
                 c->writer->router.group_count);
     return SL_OK;
-}
-
-/* Another writer may have changed the schema since we opened: what it added stays. */
-static sl_status commit_schema(const sl_writer *w, const sl_timeline *timeline, const sl_type **out)
-{
-    const sl_type *current;
-    SL_TRY(sl_table_schema(w->table, timeline, NULL, &current));
-    sl_status status = SL_OK;
-    if (w->operation == SL_OP_DELETE) {
-        *out = sl_type_ref(current);
-        goto done;
-    }
-    sl_field *fields = sl_calloc(current->field_count + w->columns->field_count + 1, sizeof *fields);
-    size_t count = current->field_count;
-    if (!fields) {
-        status = sl_nomem();
-        goto done;
-    }
-    memcpy(fields, current->fields, count * sizeof *fields);
-    for (size_t i = 0; i < w->columns->field_count; i++)
-        if (sl_type_field_index(current, w->columns->fields[i].name) < 0)
-            fields[count++] = w->columns->fields[i];
-    status = sl_type_struct(fields, count, out);
-    sl_free(fields);
-done:
-    sl_type_unref(current);
-    return status;
 }
 
 static sl_status write_all(sl_writer *w, sl_txn *txn, const sl_write_schema *schema, struct commit *c)
@@ -357,12 +209,23 @@ static sl_status writer_reset(sl_writer *w)
     return router_init(&w->router, w->table, w->buffered);
 }
 
+/* The middle of every write: the groups' files, inside a transaction that somebody else may hold. */
+static sl_status writer_flush(sl_writer *w, sl_txn *txn, const sl_timeline *timeline,
+                              const struct flush_numbers *numbers, sl_write_schema *schema, struct commit *c)
+{
+    const sl_type *data;
+    SL_TRY(writer_commit_schema(w->table, w->operation, w->columns, timeline, &data));
+    sl_status status = sl_write_schema_init(w->table, data, schema);
+    sl_type_unref(data);
+    c->flush.numbers = *numbers;
+    return status ? status : write_all(w, txn, schema, c);
+}
+
 sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 {
-    struct sl_write_result r = {.action = w->table->type == SL_MERGE_ON_READ ? "deltacommit" : "commit"};
+    struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table))};
     struct commit c = {0};
     sl_write_schema schema = {0};
-    const sl_type *data = NULL;
     sl_txn *txn = NULL;
     sl_status status = SL_OK;
     if (w->rows_in == 0) {
@@ -370,14 +233,11 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
         *result = r;
         return SL_OK;
     }
-    struct sl_txn_options options = {.action = w->table->type == SL_MERGE_ON_READ ? SL_ACTION_DELTACOMMIT
-                                                                                  : SL_ACTION_COMMIT,
+    struct sl_txn_options options = {.action = sl_write_action(w->table),
                                      .operation = sl_operation_name(w->operation)};
     SL_GO(sl_txn_begin(w->table, &options, &txn));
     memcpy(r.instant, sl_txn_instant(txn), SL_INSTANT_BYTES);
-    SL_GO(commit_schema(w, sl_txn_timeline(txn), &data));
-    SL_GO(sl_write_schema_init(w->table, data, &schema));
-    SL_GO(write_all(w, txn, &schema, &c));
+    SL_GO(writer_flush(w, txn, sl_txn_timeline(txn), &(struct flush_numbers){0}, &schema, &c));
     sl_txn *committing = txn;
     txn = NULL;
     SL_GO(sl_txn_commit(committing, schema.data_text, r.completed));
@@ -387,6 +247,17 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 done:
     sl_txn_abort(txn);
     sl_write_schema_free(&schema);
-    sl_type_unref(data);
+    return status;
+}
+
+sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers)
+{
+    struct commit c = {0};
+    sl_write_schema schema = {0};
+    sl_timeline timeline;
+    SL_TRY(sl_timeline_load(w->table, &timeline));
+    sl_status status = writer_flush(w, txn, &timeline, numbers, &schema, &c);
+    sl_timeline_free(&timeline);
+    sl_write_schema_free(&schema);
     return status;
 }

@@ -1,0 +1,204 @@
+/*
+ * A write in parts. The plan is the transaction and a number of tasks; which rows belong to which task follows from the
+ * rows themselves (sl_route), so nothing has to be known about them beforehand.
+ */
+#include "write/write_int.h"
+#include <stdio.h>
+#include <string.h>
+
+#define GROUPS_PER_TASK 100000 /* keeps the numbers of different tasks' file groups apart */
+
+struct sl_write_job {
+    sl_table *table;
+    sl_txn *txn;
+    enum sl_operation operation;
+    uint32_t tasks;
+    double start;
+};
+
+void sl_write_result_add(struct sl_write_result *r, const sl_write_stat *stat)
+{
+    r->rows_written += (uint64_t)stat->num_writes;
+    r->inserted += (uint64_t)stat->num_inserts;
+    r->updated += (uint64_t)stat->num_updates;
+    r->deleted += (uint64_t)stat->num_deletes;
+    r->bytes += (uint64_t)stat->bytes;
+    r->files++;
+}
+
+/* ---- routing */
+
+static sl_status route_rows(const sl_table *table, const sl_batch *rows, uint32_t tasks, uint32_t *out)
+{
+    sl_array *keys = NULL, *partitions = NULL;
+    sl_status status = sl_keygen_apply(&table->keygen, rows, &keys, &partitions);
+    if (!status)
+        status = sl_bucket_of_keys(&table->buckets, keys, out);
+    for (int64_t i = 0; i < rows->rows && !status; i++) {
+        size_t len;
+        const uint8_t *path = sl_bytes_at(partitions, i, &len);
+        uint64_t group[2] = {sl_xxh64(path, len), out[i]};
+        out[i] = (uint32_t)(sl_xxh64(group, sizeof group) % tasks);
+    }
+    sl_array_unref(keys);
+    sl_array_unref(partitions);
+    return status;
+}
+
+sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch *batch, uint32_t tasks,
+                   uint32_t *out)
+{
+    const sl_type *current = NULL, *columns = NULL;
+    sl_batch *rows = NULL;
+    sl_status status = SL_OK;
+    if (tasks == 0)
+        return sl_input("rows cannot be routed to 0 tasks");
+    SL_GO(writer_current_schema(table, &current));
+    SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, batch->schema, &columns)
+                                    : writer_row_columns(table, current, batch->schema, &columns));
+    SL_GO(sl_batch_conform(batch, columns, &rows));
+    status = route_rows(table, rows, tasks, out);
+done:
+    sl_batch_unref(rows);
+    sl_type_unref(columns);
+    sl_type_unref(current);
+    return status;
+}
+
+/* ---- the job */
+
+sl_status sl_write_job_begin(sl_table *table, enum sl_operation operation, uint32_t tasks, sl_write_job **out)
+{
+    sl_write_job *job;
+    if (tasks == 0 || tasks > UINT32_MAX / GROUPS_PER_TASK)
+        return sl_input("a job of %" PRIu32 " tasks", tasks);
+    SL_NEW(job);
+    *job = (sl_write_job){.table = table, .operation = operation, .tasks = tasks, .start = sl_monotonic()};
+    struct sl_txn_options options = {.action = sl_write_action(table),
+                                     .operation = sl_operation_name(operation)};
+    sl_status status = sl_table_check_writable(table);
+    if (!status)
+        status = sl_txn_begin(table, &options, &job->txn);
+    if (status)
+        sl_free(job);
+    else
+        *out = job;
+    return status;
+}
+
+void sl_write_job_free(sl_write_job *job)
+{
+    if (!job)
+        return;
+    sl_txn_abort(job->txn);
+    sl_free(job);
+}
+
+sl_status sl_write_job_task(const sl_write_job *job, uint32_t index, json_t **out)
+{
+    *out = json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind", "write", "instant", sl_txn_instant(job->txn),
+                     "operation", (json_int_t)job->operation, "number", (json_int_t)index, "tasks",
+                     (json_int_t)job->tasks);
+    return *out ? SL_OK : sl_nomem();
+}
+
+struct write_task {
+    const char *instant;
+    enum sl_operation operation;
+    uint32_t number, tasks;
+};
+
+static sl_status task_parse(const json_t *json, struct write_task *out)
+{
+    json_int_t operation, number, tasks;
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:I, s:I, s:I}", "instant", &out->instant, "operation",
+                    &operation, "number", &number, "tasks", &tasks) ||
+        operation < SL_OP_INSERT || operation > SL_OP_DELETE || number < 0 || tasks <= number ||
+        tasks > UINT32_MAX / GROUPS_PER_TASK)
+        return sl_input("this is no task of a write");
+    out->operation = (enum sl_operation)operation;
+    out->number = (uint32_t)number;
+    out->tasks = (uint32_t)tasks;
+    return SL_OK;
+}
+
+/* A row that another task owns would make a second file group of its bucket: refused. */
+static sl_status check_routing(const sl_table *table, const struct write_task *task, sl_batch *batch)
+{
+    uint32_t *numbers = sl_calloc((size_t)batch->rows + 1, sizeof *numbers);
+    if (!numbers)
+        return sl_nomem();
+    sl_status status = sl_route(table, task->operation, batch, task->tasks, numbers);
+    for (int64_t i = 0; i < batch->rows && !status; i++)
+        if (numbers[i] != task->number)
+            status = sl_input("row %" PRId64 " belongs to task %" PRIu32 ", not to task %" PRIu32, i,
+                              numbers[i], task->number);
+    sl_free(numbers);
+    return status;
+}
+
+static sl_status append_rows(sl_writer *w, const sl_table *table, const struct write_task *task,
+                             sl_stream *rows)
+{
+    for (;;) {
+        sl_batch *batch;
+        SL_TRY(sl_stream_next(rows, &batch));
+        if (!batch)
+            return SL_OK;
+        sl_status status = check_routing(table, task, batch);
+        if (!status)
+            status = sl_writer_append(w, batch);
+        sl_batch_unref(batch);
+        SL_TRY(status);
+    }
+}
+
+sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows, json_t **result)
+{
+    struct write_task task;
+    sl_txn *txn = NULL;
+    sl_writer *w = NULL;
+    uint32_t attempt;
+    sl_status status = SL_OK;
+    SL_GO(task_parse(json, &task));
+    SL_GO(sl_txn_join(table, sl_write_action(table), task.instant, &txn));
+    SL_GO(sl_random_bytes(&attempt, sizeof attempt));
+    SL_GO(sl_writer_open(table, task.operation, rows->schema, &w));
+    SL_GO(append_rows(w, table, &task, rows));
+    SL_GO(writer_run_task(w, txn, &(struct flush_numbers){task.number * GROUPS_PER_TASK, attempt >> 1}));
+    SL_GO(sl_txn_result(txn, json, result));
+done:
+    sl_writer_close(w);
+    sl_txn_leave(txn);
+    sl_stream_close(rows);
+    return status;
+}
+
+sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t count,
+                              struct sl_write_result *result)
+{
+    struct sl_write_result r = {.action = sl_action_name(sl_write_action(job->table)),
+                                .counts_known = job->table->type == SL_COPY_ON_WRITE};
+    const sl_type *data = NULL;
+    char *schema = NULL;
+    size_t stat_count;
+    sl_status status = SL_OK;
+    memcpy(r.instant, sl_txn_instant(job->txn), SL_INSTANT_BYTES);
+    SL_GO(sl_txn_take_results(job->txn, job->tasks, results, count));
+    const sl_write_stat *stats = sl_txn_stats(job->txn, &stat_count);
+    for (size_t i = 0; i < stat_count; i++)
+        sl_write_result_add(&r, &stats[i]);
+    r.rows_in = r.rows_written;
+    SL_GO(sl_table_schema(job->table, sl_txn_timeline(job->txn), NULL, &data));
+    SL_GO(sl_table_schema_text(job->table, data, false, &schema));
+    sl_txn *txn = job->txn;
+    job->txn = NULL;
+    SL_GO(sl_txn_commit(txn, schema, r.completed));
+    r.seconds = sl_monotonic() - job->start;
+    *result = r;
+done:
+    sl_free(schema);
+    sl_type_unref(data);
+    sl_write_job_free(job);
+    return status;
+}

@@ -47,6 +47,14 @@ struct sl_scan_options {
 SL_MUST_USE sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options,
                                    sl_read_stats *stats, sl_stream **out);
 
+/* A scan in parts: each file slice that may hold matching rows is a task, a self-contained JSON object, that any process
+ * which sees the table can run. The tasks name their files, so all of them read the same snapshot, as long as the files
+ * are not cleaned away. *tasks is a new array. The limit does not apply. */
+SL_MUST_USE sl_status sl_scan_plan(const sl_table *table, const struct sl_scan_options *options,
+                                   json_t **tasks);
+SL_MUST_USE sl_status sl_scan_run(const sl_table *table, const json_t *task, sl_read_stats *stats,
+                                  sl_stream **out);
+
 /* Several streams of one schema as one, read by `threads` threads in no fixed order. Each is opened by the
  * thread that reads it. open(context, i) for i in [0, count). */
 struct sl_parallel_source {

@@ -56,6 +56,12 @@ sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch 
     SL_GO(writer_current_schema(table, &current));
     SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, batch->schema, &columns)
                                     : writer_row_columns(table, current, batch->schema, &columns));
+    if (operation != SL_OP_DELETE && columns->field_count > current->field_count) {
+        status =
+            sl_hint(sl_input("column %s is not in the table", columns->fields[current->field_count].name),
+                    "tasks of a job cannot add columns; one plain write with the new column does");
+        goto done;
+    }
     SL_GO(sl_batch_conform(batch, columns, &rows));
     status = route_rows(table, rows, tasks, out);
 done:

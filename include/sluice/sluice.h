@@ -208,24 +208,37 @@ SLUICE_API int sluice_service_schedule(sluice_table *t, enum sluice_service serv
 SLUICE_API int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
                                   sluice_commit_info *info, sluice_error *e);
 
-/* The same in parts. The job holds the table's write lock until it is committed or freed. `instant` as above;
- * a job without tasks is possible and its commit does nothing. */
+/* The same in parts, so that a distributed engine runs the tasks on its executors. A job of a service or a write holds the
+ * table's write lock until it is committed or freed. `instant` as above; a job without tasks is possible, its commit does
+ * nothing. */
 SLUICE_API int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant,
                                sluice_job **out, sluice_error *e);
+/* A write of `tasks` tasks. The rows of each go to the task that sluice_route names; they cannot add columns. */
+SLUICE_API int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint32_t tasks,
+                                     sluice_job **out, sluice_error *e);
+/* A scan, one task a file slice that may hold matching rows: run them by sluice_task_rows. Nothing is locked or
+ * committed, and a limit does not apply. */
+SLUICE_API int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e);
 SLUICE_API size_t sluice_job_tasks(const sluice_job *j);
 /* A task as a self-contained blob, borrowed from the job. NULL: no such task. */
 SLUICE_API const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes);
-/* Runs a task in this process. *result is to be freed by sluice_free. May be called by several threads, each
- * with tasks of its own. */
+/* The task of each row of `array` (consumed; laid out as `schema`, borrowed): numbers[i] < tasks. The same in every
+ * process. */
+SLUICE_API int sluice_route(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *schema,
+                            struct ArrowArray *array, uint32_t tasks, uint32_t *numbers, sluice_error *e);
+/* Runs a task of a service (rows NULL) or a write (rows: consumed and released) in this process. *result is to be
+ * freed by sluice_free. May be called by several threads, each with tasks of its own. */
 SLUICE_API int sluice_task_run(const char *uri, const void *task, size_t task_bytes,
-                               const char *const *options, void **result, size_t *result_bytes,
-                               sluice_error *e);
-/* Commits the results: one a task at least, in any order; of a task that ran twice one counts. Frees the job
- * in any case. */
+                               struct ArrowArrayStream *rows, const char *const *options, void **result,
+                               size_t *result_bytes, sluice_error *e);
+/* The rows of a scan's task. */
+SLUICE_API int sluice_task_rows(const char *uri, const void *task, size_t task_bytes,
+                                const char *const *options, struct ArrowArrayStream *rows, sluice_error *e);
+/* Commits the results: one a task at least, in any order; of a task that ran twice one counts. Frees the job in any
+ * case. */
 SLUICE_API int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes,
                                  size_t count, sluice_commit_info *info, sluice_error *e);
-SLUICE_API void
-sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
+SLUICE_API void sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
 
 /* ---- files at the door --------------------------------------------------------------------------------- */
 

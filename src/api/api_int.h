@@ -22,6 +22,9 @@ struct sluice_table {
 int api_result(sl_status status, sluice_error *e);
 /* key, value, ..., NULL with every name and value checked. NULL: none. */
 SL_MUST_USE sl_status api_options(const char *const *options, sl_properties *out);
+SL_MUST_USE sl_status api_operation(enum sluice_operation operation, enum sl_operation *out);
+/* What a scan was asked for; borrowed from it. Gives its table. */
+sluice_table *api_scan_options(const sluice_scan *s, struct sl_scan_options *out);
 void api_commit_info(const struct sl_write_result *result, sluice_commit_info *info);
 
 /* A stream as Arrow stream. Takes over `rows`, also on failure. */

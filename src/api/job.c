@@ -6,7 +6,8 @@
 
 struct sluice_job {
     sluice_table *owner;
-    sl_compaction *compaction; /* NULL: there was nothing to do */
+    sl_compaction *compaction; /* NULL: there was nothing to do, or it is another kind of job */
+    sl_write_job *write;
     char **tasks;
     size_t count;
 };
@@ -114,10 +115,64 @@ void sluice_job_free(sluice_job *j)
     if (!j)
         return;
     sl_compaction_free(j->compaction);
+    sl_write_job_free(j->write);
     for (size_t i = 0; i < j->count; i++)
         sl_free(j->tasks[i]);
     sl_free(j->tasks);
     sl_free(j);
+}
+
+int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint32_t tasks, sluice_job **out,
+                          sluice_error *e)
+{
+    enum sl_operation inner;
+    sluice_job *j = sl_calloc(1, sizeof *j);
+    sl_status status = j ? api_operation(operation, &inner) : sl_nomem();
+    if (!status)
+        status = sl_write_job_begin(t->table, inner, tasks, &j->write);
+    if (!status && !(j->tasks = sl_calloc((size_t)tasks + 1, sizeof *j->tasks)))
+        status = sl_nomem();
+    for (uint32_t i = 0; i < tasks && !status; i++) {
+        json_t *task;
+        status = sl_write_job_task(j->write, i, &task);
+        if (!status)
+            status = api_json_text(task, &j->tasks[i]);
+        j->count += !status;
+    }
+    if (status) {
+        sluice_job_free(j);
+        return api_result(sl_context(status, "table %s", t->table->uri), e);
+    }
+    j->owner = t;
+    *out = j;
+    return api_result(SL_OK, e);
+}
+
+int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e)
+{
+    struct sl_scan_options options;
+    json_t *tasks = NULL, *task;
+    size_t i;
+    sluice_table *t = api_scan_options(s, &options);
+    sluice_job *j = sl_calloc(1, sizeof *j);
+    sl_status status = j ? sl_scan_plan(t->table, &options, &tasks) : sl_nomem();
+    if (!status && !(j->tasks = sl_calloc(json_array_size(tasks) + 1, sizeof *j->tasks)))
+        status = sl_nomem();
+    json_array_foreach(tasks, i, task)
+    {
+        if (!status)
+            status = api_json_text(json_incref(task), &j->tasks[i]);
+        if (!status)
+            j->count++;
+    }
+    json_decref(tasks);
+    if (status) {
+        sluice_job_free(j);
+        return api_result(sl_context(status, "table %s", t->table->uri), e);
+    }
+    j->owner = t;
+    *out = j;
+    return api_result(SL_OK, e);
 }
 
 size_t sluice_job_tasks(const sluice_job *j) { return j->count; }
@@ -137,28 +192,121 @@ static sl_status parse(const void *text, size_t bytes, json_t **out)
     return *out ? SL_OK : sl_input("this is no task or result of a job: %s", error.text);
 }
 
-int sluice_task_run(const char *uri, const void *task, size_t task_bytes, const char *const *options,
-                    void **result, size_t *result_bytes, sluice_error *e)
+int sluice_route(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *schema,
+                 struct ArrowArray *array, uint32_t tasks, uint32_t *numbers, sluice_error *e)
+{
+    enum sl_operation inner;
+    const sl_type *type = NULL;
+    sl_batch *batch = NULL;
+    sl_status status = api_operation(operation, &inner);
+    if (!status)
+        status = sl_arrow_import_schema(schema, &type);
+    if (!status)
+        status = sl_arrow_import_batch(array, schema, type, &batch);
+    else if (array->release)
+        array->release(array);
+    if (!status)
+        status = sl_route(t->table, inner, batch, tasks, numbers);
+    sl_batch_unref(batch);
+    sl_type_unref(type);
+    return api_result(sl_context(status, "table %s", t->table->uri), e);
+}
+
+/* Writes say so by their kind; a task without one is a compaction's. */
+static sl_status run_task(sl_table *table, const json_t *task, struct ArrowArrayStream *rows, json_t **result)
+{
+    const char *kind = json_string_value(json_object_get(task, "kind"));
+    if (!kind)
+        return sl_compaction_run(table, task, result);
+    if (strcmp(kind, "write") != 0)
+        return sl_input("a task of kind %s has no result", kind);
+    if (!rows || !rows->release)
+        return sl_input("the task of a write needs rows");
+    sl_stream *stream;
+    SL_TRY(sl_input_arrow_stream(rows, NULL, NULL, &stream));
+    return sl_write_job_run(table, task, stream, result);
+}
+
+int sluice_task_run(const char *uri, const void *task, size_t task_bytes, struct ArrowArrayStream *rows,
+                    const char *const *options, void **result, size_t *result_bytes, sluice_error *e)
 {
     sluice_table *t;
     json_t *json = NULL, *answer = NULL;
     char *text = NULL;
     int code = sluice_table_open(uri, options, &t, e);
-    if (code)
-        return code;
-    sl_status status = parse(task, task_bytes, &json);
-    if (!status)
-        status = sl_compaction_run(t->table, json, &answer);
-    if (!status)
+    sl_status status = code ? SL_OK : parse(task, task_bytes, &json);
+    if (!code && !status)
+        status = run_task(t->table, json, rows, &answer);
+    if (!code && !status)
         status = api_json_text(answer, &text);
     json_decref(json);
+    if (rows && rows->release)
+        rows->release(rows);
+    if (code)
+        return code;
     if (!status) {
         *result = text;
         *result_bytes = strlen(text);
     }
-    status = sl_context(status, "table %s", uri);
     sluice_table_close(t);
-    return api_result(status, e);
+    return api_result(sl_context(status, "table %s", uri), e);
+}
+
+/* The stream of a scan's task owns its table handle. */
+struct task_rows {
+    sl_stream base;
+    sl_stream *rows;
+    sluice_table *table;
+};
+
+static sl_status task_next(sl_stream *self, sl_batch **out)
+{
+    return sl_stream_next(((struct task_rows *)self)->rows, out);
+}
+
+static void task_close(sl_stream *self)
+{
+    struct task_rows *r = (struct task_rows *)self;
+    sl_stream_close(r->rows);
+    sluice_table_close(r->table);
+    sl_free(r);
+}
+
+int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const char *const *options,
+                     struct ArrowArrayStream *out, sluice_error *e)
+{
+    struct task_rows *r = sl_calloc(1, sizeof *r);
+    json_t *json = NULL;
+    if (!r)
+        return api_result(sl_nomem(), e);
+    int code = sluice_table_open(uri, options, &r->table, e);
+    if (code) {
+        sl_free(r);
+        return code;
+    }
+    sl_status status = parse(task, task_bytes, &json);
+    if (!status)
+        status = sl_scan_run(r->table->table, json, NULL, &r->rows);
+    json_decref(json);
+    if (status) {
+        task_close(&r->base);
+        return api_result(sl_context(status, "table %s", uri), e);
+    }
+    r->base = (sl_stream){r->rows->schema, task_next, task_close};
+    return api_result(api_export_stream(&r->base, out), e);
+}
+
+/* Takes over the job's inner half. */
+static sl_status commit_results(sluice_job *j, json_t *const *results, size_t count,
+                                struct sl_write_result *result)
+{
+    sl_compaction *compaction = j->compaction;
+    sl_write_job *write = j->write;
+    j->compaction = NULL;
+    j->write = NULL;
+    if (compaction)
+        return sl_compaction_commit(compaction, results, count, result);
+    return write ? sl_write_job_commit(write, results, count, result) : SL_OK;
 }
 
 int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes, size_t count,
@@ -169,11 +317,8 @@ int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *r
     sl_status status = parsed ? SL_OK : sl_nomem();
     for (size_t i = 0; i < count && !status; i++)
         status = parse(results[i], result_bytes[i], &parsed[i]);
-    if (!status && j->compaction) {
-        sl_compaction *c = j->compaction;
-        j->compaction = NULL;
-        status = sl_compaction_commit(c, parsed, count, &result);
-    }
+    if (!status)
+        status = commit_results(j, parsed, count, &result);
     for (size_t i = 0; parsed && i < count; i++)
         json_decref(parsed[i]);
     sl_free(parsed);

@@ -85,15 +85,25 @@ int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e)
     return api_result(SL_OK, e);
 }
 
+sluice_table *api_scan_options(const sluice_scan *s, struct sl_scan_options *out)
+{
+    static const char *const none[1] = {NULL};
+    *out = (struct sl_scan_options){.columns = s->narrowed ? (const char *const *)s->columns.items : NULL,
+                                    .column_count = s->columns.count,
+                                    .where = s->where,
+                                    .as_of = s->as_of,
+                                    .read_optimized = s->read_optimized,
+                                    .limit = s->limit};
+    if (s->narrowed && s->columns.count == 0)
+        out->columns = none; /* no columns at all: rows are only counted */
+    return s->owner;
+}
+
 int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_error *e)
 {
-    struct sl_scan_options options = {.columns = s->narrowed ? (const char *const *)s->columns.items : NULL,
-                                      .column_count = s->columns.count,
-                                      .where = s->where,
-                                      .as_of = s->as_of,
-                                      .read_optimized = s->read_optimized,
-                                      .limit = s->limit};
+    struct sl_scan_options options;
     sl_stream *rows;
+    (void)api_scan_options(s, &options);
     memset(&s->stats, 0, sizeof s->stats);
     sl_status status = sl_scan_open(s->owner->table, &options, &s->stats, &rows);
     if (!status)

@@ -34,19 +34,28 @@ void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
            info->size < sizeof full ? info->size : sizeof full); /* an older caller's struct is shorter */
 }
 
-int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input,
-                       sluice_writer **out, sluice_error *e)
+sl_status api_operation(enum sluice_operation operation, enum sl_operation *out)
 {
     static const enum sl_operation operations[] = {SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT,
                                                    SL_OP_DELETE};
     if ((unsigned)operation >= sizeof operations / sizeof *operations)
-        return api_result(sl_input("operation %d is unknown", (int)operation), e);
+        return sl_input("operation %d is unknown", (int)operation);
+    *out = operations[operation];
+    return SL_OK;
+}
+
+int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input,
+                       sluice_writer **out, sluice_error *e)
+{
+    enum sl_operation inner;
     sluice_writer *w = sl_calloc(1, sizeof *w);
-    sl_status status = w ? sl_arrow_import_schema(input, &w->input) : sl_nomem();
+    sl_status status = w ? api_operation(operation, &inner) : sl_nomem();
+    if (!status)
+        status = sl_arrow_import_schema(input, &w->input);
     if (!status)
         status = api_copy_schema(input, &w->layout);
     if (!status)
-        status = sl_writer_open(t->table, operations[operation], w->input, &w->writer);
+        status = sl_writer_open(t->table, inner, w->input, &w->writer);
     if (status) {
         sluice_writer_close(w);
         return api_result(sl_context(status, "table %s", t->table->uri), e);

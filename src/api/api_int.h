@@ -29,6 +29,9 @@ void api_commit_info(const struct sl_write_result *result, sluice_commit_info *i
 
 /* A stream as Arrow stream. Takes over `rows`, also on failure. */
 SL_MUST_USE sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out);
+/* The rows inside a stream that api_export_stream made; it is consumed. False: it is somebody else's. A failure of the rows
+ * keeps its code this way, for which the interface has no room. */
+bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows);
 /* A deep copy of what an import needs of an Arrow schema: formats, names, flags, children, dictionaries. */
 SL_MUST_USE sl_status api_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to);
 

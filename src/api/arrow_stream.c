@@ -69,6 +69,17 @@ sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out)
     return SL_OK;
 }
 
+bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows)
+{
+    if (stream->release != release_stream)
+        return false;
+    struct exported *x = stream->private_data;
+    *rows = x->rows;
+    sl_free(x);
+    stream->release = NULL;
+    return true;
+}
+
 /* ---- schemas ------------------------------------------------------------------------------------------- */
 
 static void release_copy(struct ArrowSchema *schema)

@@ -399,6 +399,11 @@ static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text
     }
 }
 
+static sl_status open_rows(struct ArrowArrayStream *stream, sl_stream **rows)
+{
+    return api_take_stream(stream, rows) ? SL_OK : sl_input_arrow_stream(stream, NULL, NULL, rows);
+}
+
 int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options,
                        int (*write)(void *, const char *, size_t), void *context, uint64_t *row_count,
                        sluice_error *e)
@@ -408,7 +413,7 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
     sl_stream *rows = NULL;
     uint64_t count = 0;
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    sl_status status = sl_input_arrow_stream(stream, NULL, NULL, &rows);
+    sl_status status = open_rows(stream, &rows);
     if (!status && o.format == SLUICE_TEXT_CANONICAL) {
         status = write_canonical(&s, rows, &count);
         rows = NULL;
@@ -463,7 +468,7 @@ int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uin
     sl_stream *rows = NULL;
     char *inside = NULL;
     uint64_t count = 0;
-    sl_status status = sl_input_arrow_stream(stream, NULL, NULL, &rows);
+    sl_status status = open_rows(stream, &rows);
     if (!status)
         status = sl_storage_for_uri(path, &storage, &inside);
     if (!status)

@@ -333,6 +333,20 @@ static sl_status open_slice(void *context, size_t index, sl_stream **out)
     return sl_stream_project(rows, s->schema, out);
 }
 
+/* The schema at the wanted time; before the first commit that of today, for no rows. */
+static sl_status schema_at(const struct scan *s, const sl_type **out)
+{
+    sl_timeline whole;
+    sl_status status = sl_table_schema(s->table, &s->view.timeline, NULL, out);
+    if (sl_status_code(status) != SL_E_NOT_FOUND)
+        return status;
+    sl_status_free(status);
+    SL_TRY(sl_timeline_load(s->table, &whole));
+    status = sl_table_schema(s->table, &whole, NULL, out);
+    sl_timeline_free(&whole);
+    return status;
+}
+
 static sl_status load(struct scan *s, const struct sl_scan_options *o)
 {
     char as_of[SL_INSTANT_BYTES];
@@ -340,7 +354,7 @@ static sl_status load(struct scan *s, const struct sl_scan_options *o)
     if (o->as_of)
         SL_TRY(sl_instant_parse(o->as_of, as_of));
     SL_TRY(sl_view_load(s->table, &(struct sl_view_options){.as_of = o->as_of ? as_of : NULL}, &s->view));
-    SL_TRY(sl_table_schema(s->table, &s->view.timeline, NULL, &data));
+    SL_TRY(schema_at(s, &data));
     sl_status status = SL_OK;
     if (s->table->populate_meta)
         status = sl_schema_with_meta(data, &s->table_schema);

@@ -226,9 +226,16 @@ sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
 uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
 int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }
 
-static sl_status put_bound(sl_file_writer *w, const char *key, sl_buf *bound)
+/* Footer values are texts without a zero byte: a bound that has one is cut there, the upper one made higher. */
+static sl_status put_bound(sl_file_writer *w, const char *key, sl_buf *bound, bool is_max)
 {
     char *text;
+    uint8_t *zero = bound->len ? memchr(bound->data, 0, bound->len) : NULL;
+    if (zero) {
+        bound->len = (size_t)(zero - bound->data);
+        if (is_max)
+            SL_TRY(sl_buf_byte(bound, 1));
+    }
     SL_TRY(sl_buf_take_string(bound, &text));
     sl_status status = sl_parquet_writer_key_value(w->parquet, key, text);
     sl_free(text);
@@ -240,8 +247,8 @@ sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, u
     struct sl_parquet_written written;
     sl_status status = SL_OK;
     if (w->keys.any) {
-        SL_GO(put_bound(w, "hoodie_min_record_key", &w->keys.min));
-        SL_GO(put_bound(w, "hoodie_max_record_key", &w->keys.max));
+        SL_GO(put_bound(w, "hoodie_min_record_key", &w->keys.min, false));
+        SL_GO(put_bound(w, "hoodie_max_record_key", &w->keys.max, true));
     }
     sl_parquet_writer *parquet = w->parquet;
     w->parquet = NULL;

@@ -103,9 +103,9 @@ static void drop_replaced(struct assembly *a)
         for (size_t k = 0; k < a->count; k++)
             if (i != k && sl_strings_contain(&a->sources[i].compacted, a->sources[k].file->parts.instant) &&
                 strcmp(a->sources[i].file->parts.instant, a->sources[k].file->parts.instant) != 0) {
-                a->sources[k].dropped = true;
-                if (a->options->stats)
+                if (a->options->stats && !a->sources[k].dropped)
                     atomic_fetch_add_explicit(&a->options->stats->logs_replaced, 1, memory_order_relaxed);
+                a->sources[k].dropped = true;
             }
 }
 

@@ -21,7 +21,7 @@ static const char *last_component(const char *path, char *out, size_t out_bytes)
  * for the rest. */
 static sl_status check_name(const char *name)
 {
-    if (!*name)
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return sl_input("the table needs a name (hoodie.table.name)");
     for (const char *c = name; *c; c++)
         if (iscntrl((unsigned char)*c) || *c == '/')
@@ -222,13 +222,25 @@ static sl_status make_folders(const sl_table *table)
     return SL_OK;
 }
 
+/* After a failure: what was made goes, unless it was there before or somebody else's table came to life meanwhile. */
+static void remove_traces(const sl_table *table, bool had_hoodie)
+{
+    char *path;
+    if (had_hoodie || sl_status_ignore(hoodie_path(table, "", &path)))
+        return;
+    (void)sl_status_ignore(sl_storage_delete_tree(table->storage, path));
+    sl_free(path);
+}
+
 sl_status sl_table_create(const char *uri, const struct sl_create_options *options)
 {
     sl_table table = {0};
     sl_buf text = {0};
-    char *schema = NULL, *path = NULL;
+    char *schema = NULL, *path = NULL, *hoodie = NULL;
+    bool had_hoodie = true;
     sl_status status = SL_OK;
     SL_GO(sl_storage_for_uri(uri, &table.storage, &table.path));
+    SL_GO(hoodie_path(&table, "", &hoodie));
     SL_GO(hoodie_path(&table, "hoodie.properties", &path));
     if (sl_storage_exists(table.storage, path)) {
         status = sl_errorf(SL_E_EXISTS, "there is a table already");
@@ -239,14 +251,18 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     SL_GO(sl_table_schema_text(&table, options->schema, false, &schema));
     SL_GO(sl_properties_set(&table.properties, "hoodie.table.create.schema", schema));
     SL_GO(check_as_table(&table.properties));
+    had_hoodie = sl_storage_exists(table.storage, hoodie);
     SL_GO(make_folders(&table));
     SL_GO(sl_properties_text(&table.properties, "Properties saved by sluice", &text));
     SL_GO(sl_storage_create_if_absent(table.storage, path, text.data,
                                       text.len)); /* last: from here on it is a table */
 done:
+    if (status && sl_status_code(status) != SL_E_EXISTS)
+        remove_traces(&table, had_hoodie);
     sl_buf_free(&text);
     sl_free(schema);
     sl_free(path);
+    sl_free(hoodie);
     sl_properties_free(&table.properties);
     sl_storage_free(table.storage);
     sl_free(table.path);

@@ -42,13 +42,26 @@ sl_status markers_delete(const sl_table *table, const char *instant)
     return status;
 }
 
+/* The last ".marker." of a marker's path, which a known type follows; NULL: it is none (Hadoop's `.crc` files). */
+static char *marker_suffix(char *path)
+{
+    static const char *const types[] = {"CREATE", "MERGE", "APPEND"};
+    char *suffix = NULL;
+    for (char *at = path; (at = strstr(at, ".marker.")); at++)
+        suffix = at;
+    for (size_t i = 0; suffix && i < sizeof types / sizeof *types; i++)
+        if (strcmp(suffix + 8, types[i]) == 0)
+            return suffix;
+    return NULL;
+}
+
 /* "p=1/x.parquet.marker.CREATE" -> "p=1/x.parquet" */
 static sl_status add_marked(const char *marker, size_t len, sl_strings *out)
 {
     char *text = sl_strndup(marker, len);
     if (!text)
         return sl_nomem();
-    char *suffix = strstr(text, ".marker.");
+    char *suffix = marker_suffix(text);
     sl_status status = SL_OK;
     if (suffix) {
         *suffix = 0;

@@ -130,6 +130,10 @@ static sl_status read_entry(struct reader *r, sl_properties *out)
         r->at++;
     skip_blanks(r);
     SL_GO(read_text(r, false, &value));
+    if ((key.len && memchr(key.data, 0, key.len)) || (value.len && memchr(value.data, 0, value.len))) {
+        status = sl_corrupt("properties: a zero byte in key or value");
+        goto done;
+    }
     SL_GO(sl_buf_take_string(&key, &key_text));
     SL_GO(sl_buf_take_string(&value, &value_text));
     SL_GO(sl_properties_set(out, key_text, value_text));

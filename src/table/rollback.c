@@ -398,6 +398,12 @@ static sl_status unpublish(sl_table *table, const sl_instant *instant)
     return delete_state(table, instant, SL_COMPLETED);
 }
 
+static bool is_service(enum sl_action action)
+{
+    return action == SL_ACTION_COMPACTION || action == SL_ACTION_LOGCOMPACTION ||
+           action == SL_ACTION_CLUSTERING;
+}
+
 static sl_status check_target(const sl_timeline *timeline, const char *requested, const sl_instant **out)
 {
     const sl_instant *target = NULL;
@@ -412,10 +418,9 @@ static sl_status check_target(const sl_timeline *timeline, const char *requested
         else if (strcmp(instant->requested, requested) > 0 && instant->state == SL_COMPLETED)
             return sl_input("instant %s is not the newest: %s came after it; roll that back first", requested,
                             instant->requested);
-        else if (strcmp(instant->requested, requested) > 0 && instant->action == SL_ACTION_COMPACTION)
-            return sl_input(
-                "the compaction planned at %s builds on instant %s; execute it or roll it back first",
-                instant->requested, requested);
+        else if (strcmp(instant->requested, requested) > 0 && is_service(instant->action))
+            return sl_input("the %s planned at %s builds on instant %s; execute it or roll it back first",
+                            sl_action_name(instant->action), instant->requested, requested);
     }
     if (!target)
         return sl_not_found("there is no instant %s on the active timeline", requested);
@@ -430,7 +435,9 @@ sl_status sl_rollback_instant(sl_table *table, const char *requested, char *resu
     sl_table_lock *lock;
     SL_TRY(sl_table_lock_take(table, &lock));
     sl_status status = SL_OK;
-    SL_GO(sl_table_check_writable(table));
+    SL_GO(table_reload(table));
+    if (table->has_metadata_table) /* it would go on listing the files */
+        SL_GO(sl_metadata_table_disable(table));
     SL_GO(sl_timeline_load(table, &timeline));
     SL_GO(check_target(&timeline, requested, &target));
     if (target->state == SL_COMPLETED)

@@ -140,8 +140,10 @@ sl_status sl_table_schema(const sl_table *table, const sl_timeline *timeline, co
             json_string_value(json_object_get(json_object_get(commit, "extraMetadata"), "schema"));
         const char *file = fallback_file ? NULL : first_base_file(commit);
         if (text && *text)
+            status = schema_history_check(table, commit);
+        if (text && *text && !status)
             status = sl_context(parse_without_meta(text, out), "schema of instant %s", instant->requested);
-        else if (file && !(fallback_file = sl_strdup(file)))
+        if (file && !(text && *text) && !(fallback_file = sl_strdup(file)))
             status = sl_nomem();
         bool found = text && *text;
         json_decref(commit);

@@ -1,7 +1,8 @@
 /* Every setting that sluice knows: one table for `config list`, for checks of -c options, and for the docs.
  */
-#include "table/table.h"
+#include "table/table_int.h"
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,15 +135,14 @@ sl_status sl_setting_check(const char *key, const char *value)
     if (!s)
         return unknown(key);
     uint64_t bytes;
-    char *end;
+    int64_t number;
     switch (s->type) {
     case SL_SETTING_BOOL:
         if (strcmp(value, "true") && strcmp(value, "false"))
             return sl_input("setting %s: \"%s\" is neither true nor false", key, value);
         return SL_OK;
     case SL_SETTING_INT:
-        (void)strtoll(value, &end, 10);
-        if (end == value || *end)
+        if (!parse_int(value, &number))
             return sl_input("setting %s: \"%s\" is no whole number", key, value);
         return SL_OK;
     case SL_SETTING_BYTES:
@@ -152,6 +152,17 @@ sl_status sl_setting_check(const char *key, const char *value)
         return SL_OK;
     }
     return SL_OK;
+}
+
+bool parse_int(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return false;
+    *out = value;
+    return true;
 }
 
 sl_status sl_parse_bytes(const char *text, uint64_t *out)
@@ -171,14 +182,16 @@ sl_status sl_parse_bytes(const char *text, uint64_t *out)
                  {"gb", 1000000000},
                  {"gib", 1ull << 30},
                  {"t", 1ull << 40},
+                 {"tb", 1000000000000},
                  {"tib", 1ull << 40}};
     char *end, suffix[4] = "";
+    errno = 0;
     unsigned long long number =
         isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : (end = (char *)(uintptr_t)text, 0ull);
     size_t n = strlen(end);
     for (size_t i = 0; i < n && n < sizeof suffix; i++)
         suffix[i] = (char)tolower((unsigned char)end[i]);
-    for (size_t i = 0; end != text && n < sizeof suffix && i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; end != text && !errno && n < sizeof suffix && i < sizeof units / sizeof *units; i++)
         if (strcmp(suffix, units[i].suffix) == 0) {
             if (number > UINT64_MAX / units[i].factor)
                 break;

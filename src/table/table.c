@@ -1,6 +1,7 @@
 /* Opening a table: its properties become the members that the rest of the engine asks for. */
 #include "table/table_int.h"
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,9 +16,8 @@ const char *sl_table_setting(const sl_table *table, const char *key, const char 
 sl_status sl_table_setting_int(const sl_table *table, const char *key, int64_t fallback, int64_t *out)
 {
     const char *text = sl_table_setting(table, key, NULL);
-    char *end;
-    *out = text ? strtoll(text, &end, 10) : fallback;
-    return text && (end == text || *end) ? sl_input("setting %s: \"%s\" is no whole number", key, text)
+    *out = fallback;
+    return text && !parse_int(text, out) ? sl_input("setting %s: \"%s\" is no whole number", key, text)
                                          : SL_OK;
 }
 
@@ -203,7 +203,10 @@ sl_status table_interpret(sl_table *t)
 {
     const sl_properties *p = &t->properties;
     const char *version = sl_properties_get_or(p, "hoodie.table.version", "9");
-    t->version = atoi(version);
+    int64_t number;
+    if (!parse_int(version, &number) || number < 0 || number > INT_MAX)
+        return sl_corrupt("hoodie.table.version is \"%s\"", version);
+    t->version = (int)number;
     t->name = sl_properties_get_or(p, "hoodie.table.name", "");
     SL_TRY(refuse_unreadable(t));
     const char *type = sl_properties_get_or(p, "hoodie.table.type", "COPY_ON_WRITE");

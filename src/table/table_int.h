@@ -4,6 +4,14 @@
 
 #include "table/table.h"
 
+/* Refuses to read a table whose columns cannot be told by their names alone; `commit` carries its schema. */
+SL_MUST_USE sl_status schema_history_check(const sl_table *table, const json_t *commit);
+/* We do not keep a schema history up, so a table that has one is not written. */
+SL_MUST_USE sl_status schema_history_refuse_write(const sl_table *table, const sl_timeline *timeline);
+
+/* What another writer changed since the table was opened counts from here on. Refuses what we do not write. */
+SL_MUST_USE sl_status table_reload(sl_table *table);
+
 /* Makes the partition's folder and metadata file; does nothing when they are there. */
 SL_MUST_USE sl_status partition_make(const sl_table *table, const char *partition, const char *instant);
 
@@ -13,6 +21,9 @@ SL_MUST_USE sl_status properties_load(sl_storage *storage, const char *table_pat
 void properties_checksum(const sl_properties *p, char *out);
 /* Sets the members of `table` that derive from its properties. */
 SL_MUST_USE sl_status table_interpret(sl_table *table);
+
+/* A whole number and nothing else. */
+bool parse_int(const char *text, int64_t *out);
 
 /* Path of a file below .hoodie; the caller frees. */
 SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);

@@ -6,7 +6,7 @@
  * folded into one entry. A compaction completes as `commit`, a log compaction as `deltacommit`, clustering as
  * `replacecommit`; the pending files tell which it was.
  */
-#include "table/table.h"
+#include "table/table_int.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +98,7 @@ void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, cha
         snprintf(out, 96, "%s.inflight", instant->requested);
     else if (state == SL_INFLIGHT)
         snprintf(out, 96, "%s.%s.inflight", instant->requested, action);
-    else if (strcmp(instant->completed, instant->requested) == 0) /* legacy name: see complete_legacy */
+    else if (strcmp(instant->completed, instant->requested) == 0) /* from layout 1: see sl_timeline_load */
         snprintf(out, 96, "%s.%s", instant->requested, actions[instant->completed_as].name);
     else
         snprintf(out, 96, "%s_%s.%s", instant->requested, instant->completed,
@@ -145,10 +145,7 @@ sl_status sl_timeline_load(const sl_table *table, sl_timeline *out)
     sl_instant *instants = NULL;
     sl_status status = SL_OK;
     size_t count = 0;
-    char folder[300];
-    snprintf(folder, sizeof folder, ".hoodie/%.255s",
-             sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"));
-    SL_GO(sl_table_path(table, folder, &path));
+    SL_GO(timeline_path(table, "", &path));
     SL_GO(sl_storage_list(table->storage, path, &listing));
     if (!(instants = sl_calloc(listing.count + 1, sizeof *instants))) {
         status = sl_nomem();
@@ -165,7 +162,9 @@ sl_status sl_timeline_load(const sl_table *table, sl_timeline *out)
     qsort(instants, count, sizeof *instants, by_time);
     sl_timeline timeline = {.instants = instants, .count = fold(instants, count)};
     for (size_t i = 0; i < timeline.count; i++)
-        if (instants[i].action != SL_ACTION_SAVEPOINT) {
+        if (sl_action_writes(
+                instants[i]
+                    .action)) { /* services that write no rows may stay behind: restore is never archived */
             memcpy(timeline.first_commit, instants[i].requested, sizeof timeline.first_commit);
             break;
         }
@@ -233,12 +232,9 @@ const char *sl_timeline_completion(const sl_timeline *timeline, const char *requ
 sl_status sl_instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
                           sl_buf *out)
 {
-    char name[96], relative[420];
+    char name[96], *path;
     sl_instant_file(instant, state, name);
-    snprintf(relative, sizeof relative, ".hoodie/%.255s/%s",
-             sl_properties_get_or(&table->properties, "hoodie.timeline.path", "timeline"), name);
-    char *path;
-    SL_TRY(sl_table_path(table, relative, &path));
+    SL_TRY(timeline_path(table, name, &path));
     sl_status status = sl_storage_read_all(table->storage, path, INSTANT_BYTES_MAX, out);
     sl_free(path);
     return status;
@@ -287,7 +283,8 @@ sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum
 
 void sl_instant_format(int64_t epoch_ms, bool utc, char *out)
 {
-    time_t seconds = (time_t)(epoch_ms / 1000);
+    int64_t floored = epoch_ms / 1000 - (epoch_ms % 1000 < 0);
+    time_t seconds = (time_t)floored;
     struct tm t;
     if (utc)
         gmtime_r(&seconds, &t);
@@ -295,27 +292,38 @@ void sl_instant_format(int64_t epoch_ms, bool utc, char *out)
         localtime_r(&seconds, &t);
     snprintf(out, SL_INSTANT_BYTES, "%04u%02u%02u%02u%02u%02u%03u", (unsigned)(t.tm_year + 1900) % 10000u,
              (unsigned)(t.tm_mon + 1) % 100u, (unsigned)t.tm_mday % 100u, (unsigned)t.tm_hour % 100u,
-             (unsigned)t.tm_min % 100u, (unsigned)t.tm_sec % 100u, (unsigned)(epoch_ms % 1000));
+             (unsigned)t.tm_min % 100u, (unsigned)t.tm_sec % 100u, (unsigned)(epoch_ms - floored * 1000));
+}
+
+/* Whether the text is the beginning of the pattern, in which 0 stands for any digit; "T" may stand for its blank. */
+static bool looks_like(const char *text, const char *pattern)
+{
+    for (; *text; text++, pattern++)
+        if (*pattern == '0' ? !isdigit((unsigned char)*text)
+                            : *text != *pattern && !(*pattern == ' ' && *text == 'T'))
+            return false;
+    return true;
 }
 
 sl_status sl_instant_parse(const char *text, char *out)
 {
+    static const char written[] = "0000-00-00 00:00:00.000", plain[] = "00000000000000000";
     char digits[SL_INSTANT_BYTES];
-    size_t n = 0;
-    bool only_digits = text[strspn(text, "0123456789")] == 0;
-    for (const char *at = text; *at; at++) {
-        if (isdigit((unsigned char)*at) && n < 17)
-            digits[n++] = *at;
-        else if (only_digits || !strchr("-: .T", *at))
-            return sl_input("\"%s\" is no instant (examples: 20240131, 20240131101530123, 2024-01-31, "
-                            "'2024-01-31 10:15:30.123')",
-                            text);
-    }
-    if (n != 8 && n != 14 && n != 17)
-        return sl_input("\"%s\" is no instant: 8, 14 or 17 digits are needed, with or without separators",
+    size_t len = strlen(text), n = 0;
+    bool form = (len == 8 || len == 14 || len == 17) && looks_like(text, plain);
+    form = form || ((len == 10 || len == 19 || len == 23) && looks_like(text, written));
+    if (!form)
+        return sl_input("\"%s\" is no instant (examples: 20240131, 20240131101530123, 2024-01-31, "
+                        "'2024-01-31 10:15:30.123')",
                         text);
-    /* A date alone is its midnight; a 14-digit time covers its whole second (spec/timeline.md 4). */
-    memcpy(digits + n, n == 8 ? "000000000" : "999", n == 17 ? 0 : n == 14 ? 3 : 9);
+    for (const char *at = text; *at; at++)
+        if (isdigit((unsigned char)*at))
+            digits[n++] = *at;
+    /* A date alone is its midnight; a time without milliseconds covers its whole second (spec/timeline.md 4). */
+    if (n == 8)
+        memcpy(digits + n, "000000000", 9);
+    else if (n == 14)
+        memcpy(digits + n, "999", 3);
     memcpy(out, digits, 17);
     out[17] = 0;
     return SL_OK;

@@ -45,8 +45,7 @@ static void txn_free(sl_txn *txn)
 
 /* ---- begin --------------------------------------------------------------------------------------------- */
 
-/* What another writer changed since the table was opened counts from here on. */
-static sl_status reload_properties(sl_table *table)
+sl_status table_reload(sl_table *table)
 {
     sl_properties fresh;
     SL_TRY(properties_load(table->storage, table->path, &fresh));
@@ -64,7 +63,11 @@ static sl_status txn_request(sl_txn *txn, const struct sl_txn_options *options)
                                 : options->action == SL_ACTION_CLUSTERING    ? SL_ACTION_REPLACECOMMIT
                                                                              : options->action;
     SL_TRY(instant_draw(txn->table, &txn->timeline, txn->instant.requested));
-    return instant_create(txn->table, &txn->instant, SL_REQUESTED, options->plan, options->plan_record);
+    sl_status status =
+        instant_create(txn->table, &txn->instant, SL_REQUESTED, options->plan, options->plan_record);
+    if (sl_status_code(status) == SL_E_CONFLICT)
+        *txn->instant.requested = 0; /* somebody else's: not ours to roll back */
+    return status;
 }
 
 /* A service's plan exists; an executor that died with it left files that go first. */
@@ -101,11 +104,12 @@ sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl
         goto done;
     }
     SL_GO(sl_table_lock_take(table, &txn->lock));
-    SL_GO(reload_properties(table));
+    SL_GO(table_reload(table));
     if (table->has_metadata_table)
         SL_GO(sl_metadata_table_disable(table));
     SL_GO(sl_rollback_leftovers(table, &rolled_back));
     SL_GO(sl_timeline_load(table, &txn->timeline));
+    SL_GO(schema_history_refuse_write(table, &txn->timeline));
     SL_GO(options->instant ? txn_resume(txn, options) : txn_request(txn, options));
     SL_GO(instant_create(table, &txn->instant, SL_INFLIGHT, NULL, NULL));
     *out = txn;

@@ -295,6 +295,10 @@ static void timeline_cut(sl_timeline *timeline, const char *as_of)
 {
     while (timeline->count && strcmp(timeline->instants[timeline->count - 1].requested, as_of) > 0)
         timeline->count--;
+    /* Archived instants count as completed, but not those after the wanted time: as a text, `as_of`0 follows `as_of`
+     * and comes before every later instant. */
+    if (strcmp(as_of, timeline->first_commit) < 0)
+        snprintf(timeline->first_commit, sizeof timeline->first_commit, "%.22s0", as_of);
 }
 
 sl_status sl_view_load(const sl_table *table, const struct sl_view_options *options, sl_view *out)

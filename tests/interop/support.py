@@ -373,7 +373,8 @@ def lsm_check(table):
     """lsm_peer's checks of a table; notes are returned."""
     import lsm_peer
     checker = lsm_peer.Checker(table).run()
-    check(not checker.findings, "lsm_peer check of %s: %s", table, "\n".join(checker.findings[:10]))
+    found = [f for f in checker.findings if not f.endswith(".crc: not a timeline name")]     # of Hadoop's local file system
+    check(not found, "lsm_peer check of %s: %s", table, "\n".join(found[:10]))
     return checker.notes
 
 

@@ -173,12 +173,14 @@ static int take_choice(const struct args *args, enum option_id id)
         free(list);
         list = longer;
     }
-    int status = fail_usage(args, "--%s %s: one of %s is expected", cli_options[id].name, args->values[id], list);
+    int status =
+        fail_usage(args, "--%s %s: one of %s is expected", cli_options[id].name, args->values[id], list);
     free(list);
     return status;
 }
 
-static int take_option(struct args *args, enum option_id id, const char *word, const char *value, struct settings *direct)
+static int take_option(struct args *args, enum option_id id, const char *word, const char *value,
+                       struct settings *direct)
 {
     bool repeats = id == OPT_SETTING || id == OPT_VERBOSE;
     if (args->times[id]++ && !repeats && cli_options[id].value)
@@ -188,7 +190,8 @@ static int take_option(struct args *args, enum option_id id, const char *word, c
 }
 
 /* "--name", "--name=value", "-x", "-xvalue". `next` is the following word or NULL; *used says whether it was the value. */
-static int parse_option(struct args *args, const char *word, const char *next, struct settings *direct, bool *used)
+static int parse_option(struct args *args, const char *word, const char *next, struct settings *direct,
+                        bool *used)
 {
     bool is_long = word[1] == '-';
     size_t len = is_long ? strcspn(word + 2, "=") : 1;
@@ -261,10 +264,13 @@ static int check_arguments(const struct args *args)
 {
     const struct verb *v = args->verb;
     if (args->argument_count < (size_t)v->arguments_min)
-        return fail_usage(args, args->argument_count ? "an argument is missing: sluice %s %s" : "arguments are missing: sluice %s %s", v->name,
-                          v->form);
+        return fail_usage(args,
+                          args->argument_count ? "an argument is missing: sluice %s %s"
+                                               : "arguments are missing: sluice %s %s",
+                          v->name, v->form);
     if (v->arguments_max >= 0 && args->argument_count > (size_t)v->arguments_max)
-        return fail_usage(args, "\"%s\": one argument too many: sluice %s %s", args->arguments[v->arguments_max], v->name, v->form);
+        return fail_usage(args, "\"%s\": one argument too many: sluice %s %s",
+                          args->arguments[v->arguments_max], v->name, v->form);
     for (size_t i = 0; i < args->argument_count; i++)
         if (!*args->arguments[i])
             return fail_usage(args, "argument %zu is empty", i + 1);
@@ -283,8 +289,10 @@ static int gather_settings(struct args *args, const struct settings *direct)
         const struct option *o = &cli_options[id];
         if (!o->setting || !args->values[id])
             continue;
-        const char *value = o->choices ? o->choices[args_choice(args, (enum option_id)id)].value : args->values[id];
-        status = setting_checked(args, o->describes_table ? &args->table_settings : &args->settings, o->setting, value);
+        const char *value =
+            o->choices ? o->choices[args_choice(args, (enum option_id)id)].value : args->values[id];
+        status = setting_checked(args, o->describes_table ? &args->table_settings : &args->settings,
+                                 o->setting, value);
     }
     for (size_t i = 0; !status && i < direct->count; i++)
         settings_set(&args->settings, direct->items[2 * i], direct->items[2 * i + 1]);

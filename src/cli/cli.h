@@ -100,7 +100,7 @@ struct verb {
     const char *details; /* paragraphs; NULL: none */
     const char *example; /* lines; NULL: none */
     const enum option_id *options;
-    int arguments_min, arguments_max; /* -1: any number */
+    int arguments_min, arguments_max;    /* -1: any number */
     int (*run)(const struct args *args); /* NULL: planned, not built yet */
 };
 
@@ -202,7 +202,8 @@ struct output_file {
 };
 void output_file_begin(struct output_file *f, const char *path);
 const char *output_file_path(const struct output_file *f); /* to be written */
-int output_file_end(struct output_file *f, const struct args *args, int status); /* keeps it when status is STATUS_DONE; a new status */
+int output_file_end(struct output_file *f, const struct args *args,
+                    int status); /* keeps it when status is STATUS_DONE; a new status */
 
 /* ---- fitted tables ------------------------------------------------------------------------------------- */
 
@@ -236,14 +237,16 @@ double monotonic_seconds(void);
 
 /* ---- an open table ------------------------------------------------------------------------------------- */
 
-void signals_install(void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
+void signals_install(
+    void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
 bool interrupted(void);
 /* Opens the table in args->arguments[0]; *code is the library's, for callers who know what to do about it (no message
  * then when it is `tolerated`). Ends with session_close. */
 int session_open(const struct args *args, int tolerated, int *code, sluice_table **out);
 void session_close(sluice_table *table);
 /* A description as JSON, or as text when `text` is not NULL. */
-int session_describe(const struct args *args, sluice_table *table, enum sluice_description what, json_t **json, char **text);
+int session_describe(const struct args *args, sluice_table *table, enum sluice_description what,
+                     json_t **json, char **text);
 
 /* ---- verbs --------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,8 @@ static int settings_json(const struct args *args, json_t **out)
 
 static int list(const struct args *args)
 {
-    static const struct view_column columns[] = {{"setting", false}, {"type", false}, {"default", false}, {"meaning", false}};
+    static const struct view_column columns[] = {
+        {"setting", false}, {"type", false}, {"default", false}, {"meaning", false}};
     json_t *settings, *setting;
     size_t i;
     int status = settings_json(args, &settings);
@@ -28,7 +29,8 @@ static int list(const struct args *args)
     }
     struct view *v = view_new(columns, sizeof columns / sizeof *columns);
     json_array_foreach(settings, i, setting)
-        view_add(v, (const char *const[]){json_text(setting, "key"), json_text(setting, "type"), json_text(setting, "default"), json_text(setting, "meaning")});
+        view_add(v, (const char *const[]){json_text(setting, "key"), json_text(setting, "type"),
+                                          json_text(setting, "default"), json_text(setting, "meaning")});
     view_print(v, stdout, 0);
     view_free(v);
     json_decref(settings);
@@ -42,9 +44,10 @@ static void print_setting(const struct args *args, json_t *setting)
         return;
     }
     const char *fallback = json_text(setting, "default");
-    printf("%s\n  %s\n  type %s, default %s\n  %s\n", json_text(setting, "key"), json_text(setting, "meaning"), json_text(setting, "type"),
-           *fallback ? fallback : "none",
-           json_is_true(json_object_get(setting, "stored")) ? "stored in the table when it is made" : "given with each call (-c, --props)");
+    printf("%s\n  %s\n  type %s, default %s\n  %s\n", json_text(setting, "key"),
+           json_text(setting, "meaning"), json_text(setting, "type"), *fallback ? fallback : "none",
+           json_is_true(json_object_get(setting, "stored")) ? "stored in the table when it is made"
+                                                            : "given with each call (-c, --props)");
 }
 
 static int explain(const struct args *args, const char *key)

@@ -78,12 +78,15 @@ static int compare(const struct args *args, const json_t *properties)
 {
     for (int id = 1; id < OPTION_COUNT; id++) {
         const struct option *o = &cli_options[id];
-        const char *stored = o->describes_table ? json_string_value(json_object_get(properties, o->setting)) : NULL;
+        const char *stored =
+            o->describes_table ? json_string_value(json_object_get(properties, o->setting)) : NULL;
         if (!stored || !args->values[id])
             continue;
-        const char *asked = o->choices ? o->choices[args_choice(args, (enum option_id)id)].value : args->values[id];
+        const char *asked =
+            o->choices ? o->choices[args_choice(args, (enum option_id)id)].value : args->values[id];
         if (!same_names(asked, stored)) {
-            int status = fail(args, "table %s: --%s %s: the table is there and has %s", args->arguments[0], o->name, args->values[id], stored);
+            int status = fail(args, "table %s: --%s %s: the table is there and has %s", args->arguments[0],
+                              o->name, args->values[id], stored);
             hint("leave --%s out; it is only needed to make a table", o->name);
             return status;
         }
@@ -122,8 +125,9 @@ static void print_created(const struct args *args, json_t *info)
     if (given(args, OPT_QUIET))
         return;
     const json_t *index = json_object_get(info, "index");
-    printf("create %s: table version %d, %s, %s layout, %s", args->arguments[0], (int)json_number(info, "version"), json_text(info, "type"),
-           json_text(info, "layout"), json_text(info, "merge_mode"));
+    printf("create %s: table version %d, %s, %s layout, %s", args->arguments[0],
+           (int)json_number(info, "version"), json_text(info, "type"), json_text(info, "layout"),
+           json_text(info, "merge_mode"));
     if (json_is_object(index))
         printf(", %d buckets", (int)json_number(index, "buckets"));
     printf("\nreadable by: %s\n", json_text(info, "readable_by"));

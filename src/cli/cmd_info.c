@@ -6,7 +6,8 @@
 typedef int (*printer)(const struct args *args, const json_t *description);
 
 /* --json without changes is the library's own text. */
-static int describe(const struct args *args, enum sluice_description what, bool is_changed_by_options, printer print)
+static int describe(const struct args *args, enum sluice_description what, bool is_changed_by_options,
+                    printer print)
 {
     sluice_table *table;
     json_t *json = NULL;
@@ -66,10 +67,11 @@ static const char *counted(const json_t *info, const char *key, const char *word
 static void files_line(const json_t *info)
 {
     char a[2 * NUMBER_TEXT], b[2 * NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
-    printf("%-13s%s in %s, %s\n", "size", counted(info, "file_groups", "file group", a), counted(info, "partitions", "partition", b),
-           bytes_text(json_number(info, "bytes"), c));
-    printf("%-13s%s, %s; %s, %s\n", "files", counted(info, "base_files", "base file", a), bytes_text(json_number(info, "base_bytes"), c),
-           counted(info, "log_files", "log", b), bytes_text(json_number(info, "log_bytes"), d));
+    printf("%-13s%s in %s, %s\n", "size", counted(info, "file_groups", "file group", a),
+           counted(info, "partitions", "partition", b), bytes_text(json_number(info, "bytes"), c));
+    printf("%-13s%s, %s; %s, %s\n", "files", counted(info, "base_files", "base file", a),
+           bytes_text(json_number(info, "base_bytes"), c), counted(info, "log_files", "log", b),
+           bytes_text(json_number(info, "log_bytes"), d));
 }
 
 static void pending_lines(const json_t *pending)
@@ -78,7 +80,8 @@ static void pending_lines(const json_t *pending)
     json_t *instant;
     json_array_foreach(pending, i, instant)
     {
-        char *text = cli_text("%s %s %s", json_text(instant, "instant"), json_text(instant, "action"), json_text(instant, "state"));
+        char *text = cli_text("%s %s %s", json_text(instant, "instant"), json_text(instant, "action"),
+                              json_text(instant, "state"));
         line(i ? "" : "pending", text);
         free(text);
     }
@@ -90,7 +93,8 @@ static void index_line(const json_t *index)
         line("index", "none that sluice knows");
         return;
     }
-    char *text = cli_text("%s, %d buckets on %s", json_text(index, "type"), (int)json_number(index, "buckets"), json_text(index, "hash_field"));
+    char *text = cli_text("%s, %d buckets on %s", json_text(index, "type"),
+                          (int)json_number(index, "buckets"), json_text(index, "hash_field"));
     line("index", text);
     free(text);
 }
@@ -102,7 +106,8 @@ static void column_lines(const json_t *columns)
     static const struct view_column titles[] = {{"column", false}, {"type", false}, {"", false}};
     struct view *v = view_new(titles, sizeof titles / sizeof *titles);
     json_array_foreach(columns, i, column) view_add(
-        v, (const char *const[]){json_text(column, "name"), json_text(column, "type"), json_is_false(json_object_get(column, "nullable")) ? "not null" : ""});
+        v, (const char *const[]){json_text(column, "name"), json_text(column, "type"),
+                                 json_is_false(json_object_get(column, "nullable")) ? "not null" : ""});
     putchar('\n');
     view_print(v, stdout, 0);
     view_free(v);
@@ -112,7 +117,8 @@ static void commits_line(const json_t *info)
 {
     char count[NUMBER_TEXT];
     bool has_one = *json_text(info, "last_instant") != 0;
-    char *text = cli_text("%s%s%s%s%s", count_text(json_number(info, "commits"), count), has_one ? ", newest " : "", json_text(info, "last_instant"),
+    char *text = cli_text("%s%s%s%s%s", count_text(json_number(info, "commits"), count),
+                          has_one ? ", newest " : "", json_text(info, "last_instant"),
                           has_one ? ", completed " : "", json_text(info, "last_completed"));
     line("commits", text);
     free(text);
@@ -121,7 +127,8 @@ static void commits_line(const json_t *info)
 static int print_info(const struct args *args, const json_t *info)
 {
     (void)args;
-    char *kind = cli_text("version %d, %s, %s layout", (int)json_number(info, "version"), json_text(info, "type"), json_text(info, "layout"));
+    char *kind = cli_text("version %d, %s, %s layout", (int)json_number(info, "version"),
+                          json_text(info, "type"), json_text(info, "layout"));
     bool is_writable = json_is_true(json_object_get(info, "writable"));
     line("table", json_text(info, "name"));
     line("at", json_text(info, "uri"));
@@ -169,12 +176,15 @@ static void add_object(struct view *v, const json_t *object, const struct cell_s
 static void print_instants(const json_t *instants, size_t first)
 {
     static const struct view_column columns[] = {
-        {"instant", false}, {"completed", false}, {"action", false}, {"state", false}, {"operation", false}, {"files", true},
-        {"rows", true},     {"inserted", true},   {"updated", true}, {"deleted", true}, {"bytes", true},
+        {"instant", false},   {"completed", false}, {"action", false}, {"state", false},
+        {"operation", false}, {"files", true},      {"rows", true},    {"inserted", true},
+        {"updated", true},    {"deleted", true},    {"bytes", true},
     };
     static const struct cell_source sources[] = {
-        {"instant", CELL_TEXT},       {"completed", CELL_TEXT}, {"action", CELL_TEXT},   {"state", CELL_TEXT},    {"operation", CELL_TEXT}, {"files", CELL_COUNT},
-        {"rows_written", CELL_COUNT}, {"inserted", CELL_COUNT}, {"updated", CELL_COUNT}, {"deleted", CELL_COUNT}, {"bytes", CELL_BYTES},
+        {"instant", CELL_TEXT},       {"completed", CELL_TEXT}, {"action", CELL_TEXT},
+        {"state", CELL_TEXT},         {"operation", CELL_TEXT}, {"files", CELL_COUNT},
+        {"rows_written", CELL_COUNT}, {"inserted", CELL_COUNT}, {"updated", CELL_COUNT},
+        {"deleted", CELL_COUNT},      {"bytes", CELL_BYTES},
     };
     enum { COUNT = sizeof columns / sizeof *columns };
     struct view *v = view_new(columns, COUNT);
@@ -217,12 +227,15 @@ static bool is_base(const json_t *file) { return strcmp(json_text(file, "kind"),
 
 static void add_file(struct view *v, const json_t *group, const json_t *slice, const json_t *file)
 {
-    char *level = json_cell(file, "level", CELL_TEXT), *rows = json_cell(file, "rows", CELL_COUNT), *size = json_cell(file, "size", CELL_BYTES);
+    char *level = json_cell(file, "level", CELL_TEXT), *rows = json_cell(file, "rows", CELL_COUNT),
+         *size = json_cell(file, "size", CELL_BYTES);
     const char *min = json_text(file, "min_key"), *max = json_text(file, "max_key");
     char *range = *min || *max ? cli_text("%s .. %s", min, max) : cli_copy("");
-    view_add(v, (const char *const[]){json_text(group, "partition"), json_text(group, "file_id"), json_text(slice, "base_instant"),
-                                      json_is_true(json_object_get(slice, "pending_compaction")) ? "compaction pending" : "", level,
-                                      json_text(file, "kind"), json_text(file, "instant"), rows, size, range});
+    view_add(v,
+             (const char *const[]){
+                 json_text(group, "partition"), json_text(group, "file_id"), json_text(slice, "base_instant"),
+                 json_is_true(json_object_get(slice, "pending_compaction")) ? "compaction pending" : "",
+                 level, json_text(file, "kind"), json_text(file, "instant"), rows, size, range});
     free(level);
     free(rows);
     free(size);
@@ -233,8 +246,9 @@ static void add_group(struct view *v, const json_t *group, bool only_base)
 {
     size_t s, f;
     json_t *slice, *file;
-    json_array_foreach(json_object_get(group, "slices"), s, slice) json_array_foreach(json_object_get(slice, "files"), f, file) if (!only_base || is_base(file))
-        add_file(v, group, slice, file);
+    json_array_foreach(json_object_get(group, "slices"), s, slice)
+        json_array_foreach(json_object_get(slice, "files"), f, file) if (!only_base || is_base(file))
+            add_file(v, group, slice, file);
 }
 
 /* Removes the logs of every slice. */
@@ -276,4 +290,7 @@ static int print_files(const struct args *args, const json_t *groups)
     return STATUS_DONE;
 }
 
-int cmd_files(const struct args *args) { return describe(args, SLUICE_DESCRIBE_FILES, given(args, OPT_BASE_ONLY), print_files); }
+int cmd_files(const struct args *args)
+{
+    return describe(args, SLUICE_DESCRIBE_FILES, given(args, OPT_BASE_ONLY), print_files);
+}

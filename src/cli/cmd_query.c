@@ -6,7 +6,15 @@
 #include <unistd.h>
 
 /* The order of the choices of --format. */
-enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSONL, FORMAT_CANONICAL, FORMAT_PARQUET, FORMAT_COUNT, FORMAT_ARROW };
+enum output_format {
+    FORMAT_TABLE,
+    FORMAT_CSV,
+    FORMAT_JSONL,
+    FORMAT_CANONICAL,
+    FORMAT_PARQUET,
+    FORMAT_COUNT,
+    FORMAT_ARROW
+};
 
 /* ---- format -------------------------------------------------------------------------------------------- */
 
@@ -63,25 +71,30 @@ static int write_piece(void *context, const char *text, size_t len)
     return 1;
 }
 
-static int write_text(const struct args *args, enum output_format format, struct ArrowArrayStream *rows, struct target *t, uint64_t *count)
+static int write_text(const struct args *args, enum output_format format, struct ArrowArrayStream *rows,
+                      struct target *t, uint64_t *count)
 {
     static const enum sluice_text texts[] = {[FORMAT_TABLE] = SLUICE_TEXT_TABLE,
                                              [FORMAT_CSV] = SLUICE_TEXT_CSV,
                                              [FORMAT_JSONL] = SLUICE_TEXT_JSONL,
                                              [FORMAT_CANONICAL] = SLUICE_TEXT_CANONICAL,
                                              [FORMAT_COUNT] = SLUICE_TEXT_COUNT};
-    sluice_output_options options = {.size = sizeof options, .format = texts[format], .width = (int32_t)terminal_width(t->file)};
+    sluice_output_options options = {
+        .size = sizeof options, .format = texts[format], .width = (int32_t)terminal_width(t->file)};
     sluice_error e = {0};
-    if (args_number(args, OPT_LIMIT, 0, &options.max_rows) || !sluice_output_text(rows, &options, write_piece, t, count, &e))
+    if (args_number(args, OPT_LIMIT, 0, &options.max_rows) ||
+        !sluice_output_text(rows, &options, write_piece, t, count, &e))
         return STATUS_DONE;
     if (t->failed == EPIPE)
         return STATUS_DONE; /* the reader has had enough (`sluice query | head`) */
     if (t->failed)
-        return fail(args, "%s: %s", given(args, OPT_OUTPUT) ? args->values[OPT_OUTPUT] : "standard output", strerror(t->failed));
+        return fail(args, "%s: %s", given(args, OPT_OUTPUT) ? args->values[OPT_OUTPUT] : "standard output",
+                    strerror(t->failed));
     return fail_error(args, &e);
 }
 
-static int write_text_file(const struct args *args, enum output_format format, struct ArrowArrayStream *rows, const char *path, uint64_t *count)
+static int write_text_file(const struct args *args, enum output_format format, struct ArrowArrayStream *rows,
+                           const char *path, uint64_t *count)
 {
     struct target t = {.file = fopen(path, "wb")};
     if (!t.file) {
@@ -95,7 +108,8 @@ static int write_text_file(const struct args *args, enum output_format format, s
     return status;
 }
 
-static int write_file(const struct args *args, enum output_format format, struct ArrowArrayStream *rows, uint64_t *count)
+static int write_file(const struct args *args, enum output_format format, struct ArrowArrayStream *rows,
+                      uint64_t *count)
 {
     struct output_file file;
     int status = STATUS_DONE;
@@ -115,7 +129,8 @@ static void print_written(const struct args *args, uint64_t count)
     if (given(args, OPT_JSON))
         print_json(json_pack("{s:I, s:s}", "rows", (json_int_t)count, "file", args->values[OPT_OUTPUT]));
     else if (!given(args, OPT_QUIET))
-        printf("%s: %s %s, %s\n", args->what, count_text(count, text), count == 1 ? "row" : "rows", args->values[OPT_OUTPUT]);
+        printf("%s: %s %s, %s\n", args->what, count_text(count, text), count == 1 ? "row" : "rows",
+               args->values[OPT_OUTPUT]);
 }
 
 static int discard_piece(void *context, const char *text, size_t len)
@@ -187,7 +202,9 @@ static int choose_columns(const struct args *args, sluice_table *table, sluice_s
 {
     enum output_format format = format_of(args);
     if (!given(args, OPT_COLUMNS))
-        return given(args, OPT_META) || format == FORMAT_CANONICAL ? STATUS_DONE : choose_by_schema(args, table, scan, format == FORMAT_COUNT);
+        return given(args, OPT_META) || format == FORMAT_CANONICAL
+                   ? STATUS_DONE
+                   : choose_by_schema(args, table, scan, format == FORMAT_COUNT);
     size_t count;
     sluice_error e = {0};
     char **names = split_names(args->values[OPT_COLUMNS], &count);
@@ -207,7 +224,8 @@ static int narrow(const struct args *args, sluice_scan *scan)
         return status;
     if ((given(args, OPT_WHERE) && sluice_scan_where(scan, args->values[OPT_WHERE], &e)) ||
         (given(args, OPT_AS_OF) && sluice_scan_as_of(scan, args->values[OPT_AS_OF], &e)) ||
-        (given(args, OPT_READ_OPTIMIZED) && sluice_scan_read_optimized(scan, &e)) || (limit >= 0 && sluice_scan_limit(scan, limit, &e)))
+        (given(args, OPT_READ_OPTIMIZED) && sluice_scan_read_optimized(scan, &e)) ||
+        (limit >= 0 && sluice_scan_limit(scan, limit, &e)))
         return fail_error(args, &e);
     return STATUS_DONE;
 }
@@ -229,7 +247,8 @@ static void explain(const sluice_scan *scan, double seconds)
     explain_count("files opened", s.files, "skipped by partition", s.files_skipped);
     explain_count("runs merged", s.runs, NULL, 0);
     explain_count("row groups", s.row_groups, "skipped by statistics", s.row_groups_skipped);
-    fprintf(stderr, "%-14s %15s   of %s in the files opened\n", "bytes read", bytes_text(s.bytes_read, text), bytes_text(s.file_bytes, other));
+    fprintf(stderr, "%-14s %15s   of %s in the files opened\n", "bytes read", bytes_text(s.bytes_read, text),
+            bytes_text(s.file_bytes, other));
     explain_count("rows decoded", s.rows_decoded, "merged", s.rows_merged);
     explain_count("rows out", s.rows_out, NULL, 0);
     explain_count("comparisons", s.comparisons, "rows copied in stretches", s.gallop_rows);

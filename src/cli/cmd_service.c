@@ -7,12 +7,14 @@
 
 static void add_operation(struct view *v, const json_t *operation)
 {
-    const json_t *logs = json_object_get(operation, "deltaFilePaths"), *metrics = json_object_get(operation, "metrics");
+    const json_t *logs = json_object_get(operation, "deltaFilePaths"),
+                 *metrics = json_object_get(operation, "metrics");
     char count[NUMBER_TEXT], read[NUMBER_TEXT] = "";
     const json_t *mb = json_object_get(metrics, "TOTAL_IO_READ_MB");
     if (json_is_number(mb))
         snprintf(read, sizeof read, "%.0f MB", json_number_value(mb));
-    view_add(v, (const char *const[]){json_text(operation, "partitionPath"), json_text(operation, "fileId"), json_text(operation, "dataFilePath"),
+    view_add(v, (const char *const[]){json_text(operation, "partitionPath"), json_text(operation, "fileId"),
+                                      json_text(operation, "dataFilePath"),
                                       count_text(json_array_size(logs), count), read});
 }
 
@@ -60,10 +62,12 @@ static int schedule(const struct args *args, sluice_table *table)
     if (sluice_service_schedule(table, SLUICE_COMPACT, instant, &tasks, &e))
         return fail_error(args, &e);
     if (given(args, OPT_JSON))
-        print_json(json_pack("{s:s, s:o, s:s, s:I}", "operation", "compact", "instant", *instant ? json_string(instant) : json_null(), "state",
+        print_json(json_pack("{s:s, s:o, s:s, s:I}", "operation", "compact", "instant",
+                             *instant ? json_string(instant) : json_null(), "state",
                              *instant ? "REQUESTED" : "", "tasks", (json_int_t)tasks));
     else if (!given(args, OPT_QUIET) && *instant)
-        printf("compact %s scheduled: %s %s\n", instant, count_text(tasks, number), tasks == 1 ? "task" : "tasks");
+        printf("compact %s scheduled: %s %s\n", instant, count_text(tasks, number),
+               tasks == 1 ? "task" : "tasks");
     else if (!given(args, OPT_QUIET))
         puts("compact: nothing to do");
     return STATUS_DONE;
@@ -116,10 +120,12 @@ int cmd_rollback(const struct args *args)
     if (status)
         return status;
     if (given(args, OPT_JSON))
-        print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:f}", "operation", "rollback", "instant", instant, "action", "rollback", "rolled_back",
-                             args->arguments[1], "files_deleted", (json_int_t)files, "seconds", seconds));
+        print_json(json_pack("{s:s, s:s, s:s, s:s, s:I, s:f}", "operation", "rollback", "instant", instant,
+                             "action", "rollback", "rolled_back", args->arguments[1], "files_deleted",
+                             (json_int_t)files, "seconds", seconds));
     else if (!given(args, OPT_QUIET)) {
-        printf("rollback %s rollback: undid %s, %s %s deleted", instant, args->arguments[1], count_text(files, number), files == 1 ? "file" : "files");
+        printf("rollback %s rollback: undid %s, %s %s deleted", instant, args->arguments[1],
+               count_text(files, number), files == 1 ? "file" : "files");
         printf(", %s\n", seconds_text(seconds, number));
     }
     return STATUS_DONE;

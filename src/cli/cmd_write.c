@@ -133,7 +133,8 @@ static int append_matching(struct write_run *w)
     int status = session_describe(w->args, w->table, SLUICE_DESCRIBE_INFO, &info, NULL);
     if (status)
         return status;
-    const json_t *keys = json_object_get(info, "record_key_fields"), *partitions = json_object_get(info, "partition_fields");
+    const json_t *keys = json_object_get(info, "record_key_fields"),
+                 *partitions = json_object_get(info, "partition_fields");
     char **names = cli_alloc((json_array_size(keys) + json_array_size(partitions) + 1) * sizeof *names);
     size_t count = 0;
     add_top_level(names, &count, keys);
@@ -141,7 +142,8 @@ static int append_matching(struct write_run *w)
     sluice_error e = {0};
     sluice_scan *scan = NULL;
     struct ArrowArrayStream rows;
-    if (sluice_scan_new(w->table, &scan, &e) || sluice_scan_columns(scan, (const char *const *)names, count, &e) ||
+    if (sluice_scan_new(w->table, &scan, &e) ||
+        sluice_scan_columns(scan, (const char *const *)names, count, &e) ||
         sluice_scan_where(scan, w->args->values[OPT_WHERE], &e) || sluice_scan_stream(scan, &rows, &e))
         status = fail_error(w->args, &e);
     else
@@ -196,6 +198,7 @@ int cmd_delete(const struct args *args)
 {
     bool has_files = args->argument_count > 1, has_where = given(args, OPT_WHERE);
     if (has_files == has_where)
-        return fail_usage(args, has_files ? "files and --where do not go together" : "files with keys, or --where, are missing");
+        return fail_usage(args, has_files ? "files and --where do not go together"
+                                          : "files with keys, or --where, are missing");
     return run_write(args, SLUICE_DELETE);
 }

@@ -4,8 +4,11 @@
 #include <string.h>
 
 static const struct choice types[] = {
-    {"cow", "COPY_ON_WRITE"},           {"mor", "MERGE_ON_READ"}, {"copy_on_write", "COPY_ON_WRITE"},
-    {"merge_on_read", "MERGE_ON_READ"}, {NULL, NULL},
+    {"cow", "COPY_ON_WRITE"},
+    {"mor", "MERGE_ON_READ"},
+    {"copy_on_write", "COPY_ON_WRITE"},
+    {"merge_on_read", "MERGE_ON_READ"},
+    {NULL, NULL},
 };
 static const struct choice layouts[] = {{"default", "default"}, {"lsm_tree", "lsm_tree"}, {NULL, NULL}};
 static const struct choice indexes[] = {
@@ -25,29 +28,44 @@ static const struct choice merge_modes[] = {
     {NULL, NULL},
 };
 static const struct choice input_formats[] = {
-    {"parquet", "parquet"}, {"csv", "csv"}, {"tsv", "tsv"}, {"jsonl", "jsonl"}, {"avro", "avro"}, {NULL, NULL},
+    {"parquet", "parquet"}, {"csv", "csv"},   {"tsv", "tsv"},
+    {"jsonl", "jsonl"},     {"avro", "avro"}, {NULL, NULL},
 };
 /* The order of enum output_format in cmd_query.c. */
 static const struct choice output_formats[] = {
-    {"table", "table"}, {"csv", "csv"},     {"jsonl", "jsonl"}, {"canonical", "canonical"}, {"parquet", "parquet"},
-    {"count", "count"}, {"arrow", "arrow"}, {NULL, NULL},
+    {"table", "table"},     {"csv", "csv"},     {"jsonl", "jsonl"}, {"canonical", "canonical"},
+    {"parquet", "parquet"}, {"count", "count"}, {"arrow", "arrow"}, {NULL, NULL},
 };
 
 const struct option cli_options[OPTION_COUNT] = {
     [OPT_JSON] = {.name = "json", .help = "the result as JSON on standard output"},
-    [OPT_QUIET] = {.name = "quiet", .letter = 'q', .help = "no result line, no warnings; errors, rows and --json are still printed"},
+    [OPT_QUIET] = {.name = "quiet",
+                   .letter = 'q',
+                   .help = "no result line, no warnings; errors, rows and --json are still printed"},
     [OPT_VERBOSE] = {.name = "verbose", .letter = 'v', .help = "say what is done; given twice: in detail"},
-    [OPT_NO_PROGRESS] = {.name = "no-progress", .help = "no progress line (there is none without a terminal)"},
-    [OPT_MEMORY] = {.name = "memory", .value = "SIZE", .setting = "sluice.memory", .help = "memory to use, for example 2GiB"},
-    [OPT_THREADS] = {.name = "threads", .value = "N", .setting = "sluice.threads", .help = "threads to use; default: one a core"},
-    [OPT_EXPLAIN] = {.name = "explain", .help = "what was read, skipped, merged and written, on standard error"},
-    [OPT_SETTING] = {.name = "config", .letter = 'c', .value = "KEY=VALUE", .help = "a setting (`sluice config list`); repeatable"},
+    [OPT_NO_PROGRESS] = {.name = "no-progress",
+                         .help = "no progress line (there is none without a terminal)"},
+    [OPT_MEMORY] = {.name = "memory",
+                    .value = "SIZE",
+                    .setting = "sluice.memory",
+                    .help = "memory to use, for example 2GiB"},
+    [OPT_THREADS] = {.name = "threads",
+                     .value = "N",
+                     .setting = "sluice.threads",
+                     .help = "threads to use; default: one a core"},
+    [OPT_EXPLAIN] = {.name = "explain",
+                     .help = "what was read, skipped, merged and written, on standard error"},
+    [OPT_SETTING] = {.name = "config",
+                     .letter = 'c',
+                     .value = "KEY=VALUE",
+                     .help = "a setting (`sluice config list`); repeatable"},
     [OPT_PROPS] = {.name = "props", .value = "FILE", .help = "settings from a file of Java properties"},
     [OPT_HELP] = {.name = "help", .letter = 'h', .help = "help for the verb"},
     [OPT_VERSION] = {.name = "version", .help = "the program's version"},
     [OPT_SCHEMA] = {.name = "schema",
                     .value = "FILE|TEXT",
-                    .help = "the columns: those of a Parquet, Avro, .avsc, CSV or JSON-lines file, or 'id long, name string, ...'"},
+                    .help = "the columns: those of a Parquet, Avro, .avsc, CSV or JSON-lines file, or 'id "
+                            "long, name string, ...'"},
     [OPT_KEY] = {.name = "key",
                  .value = "COL[,COL]",
                  .setting = "hoodie.table.recordkey.fields",
@@ -86,12 +104,13 @@ const struct option cli_options[OPTION_COUNT] = {
                      .setting = "hoodie.bucket.index.num.buckets",
                      .describes_table = true,
                      .help = "buckets a partition; default 4"},
-    [OPT_MERGE_MODE] = {.name = "merge-mode",
-                        .value = "event_time|commit_time",
-                        .setting = "hoodie.record.merge.mode",
-                        .describes_table = true,
-                        .choices = merge_modes,
-                        .help = "the larger ordering value wins, or the later write; default event_time with --ordering"},
+    [OPT_MERGE_MODE] =
+        {.name = "merge-mode",
+         .value = "event_time|commit_time",
+         .setting = "hoodie.record.merge.mode",
+         .describes_table = true,
+         .choices = merge_modes,
+         .help = "the larger ordering value wins, or the later write; default event_time with --ordering"},
     [OPT_TABLE_VERSION] = {.name = "table-version",
                            .value = "N",
                            .setting = "hoodie.table.version",
@@ -107,22 +126,40 @@ const struct option cli_options[OPTION_COUNT] = {
                           .choices = input_formats,
                           .help = "parquet, csv, tsv, jsonl or avro; default: by the file's name"},
     [OPT_REJECT] = {.name = "reject", .value = "FILE", .help = "put bad rows of text there and go on"},
-    [OPT_DELIMITER] = {.name = "delimiter", .value = "CHAR", .help = "CSV: between fields; default a comma (`\\t` is a tab)"},
-    [OPT_NULL_TEXT] = {.name = "null-text", .value = "TEXT", .help = "CSV: the unquoted field that means null; default: the empty one"},
-    [OPT_WHERE] = {.name = "where", .value = "EXPR", .help = "rows for which this is true: \"fare > 10 and region in ('quito', 'lagos')\""},
+    [OPT_DELIMITER] = {.name = "delimiter",
+                       .value = "CHAR",
+                       .help = "CSV: between fields; default a comma (`\\t` is a tab)"},
+    [OPT_NULL_TEXT] = {.name = "null-text",
+                       .value = "TEXT",
+                       .help = "CSV: the unquoted field that means null; default: the empty one"},
+    [OPT_WHERE] = {.name = "where",
+                   .value = "EXPR",
+                   .help = "rows for which this is true: \"fare > 10 and region in ('quito', 'lagos')\""},
     [OPT_COLUMNS] = {.name = "columns", .value = "COL[,COL]", .help = "these columns, in this order"},
     [OPT_META] = {.name = "meta", .help = "Hudi's five meta columns too"},
     [OPT_LIMIT] = {.name = "limit", .value = "N", .help = "at most N"},
     [OPT_AS_OF] = {.name = "as-of", .value = "INSTANT", .help = "the table as it was after this instant"},
-    [OPT_READ_OPTIMIZED] = {.name = "read-optimized", .help = "base files only: faster, without what is in logs"},
-    [OPT_INCREMENTAL] = {.name = "incremental", .value = "FROM[..TO]", .help = "rows written between instants", .is_planned = true},
-    [OPT_CDC] = {.name = "cdc", .value = "FROM[..TO]", .help = "changes between instants", .is_planned = true},
+    [OPT_READ_OPTIMIZED] = {.name = "read-optimized",
+                            .help = "base files only: faster, without what is in logs"},
+    [OPT_INCREMENTAL] = {.name = "incremental",
+                         .value = "FROM[..TO]",
+                         .help = "rows written between instants",
+                         .is_planned = true},
+    [OPT_CDC] = {.name = "cdc",
+                 .value = "FROM[..TO]",
+                 .help = "changes between instants",
+                 .is_planned = true},
     [OPT_FORMAT] = {.name = "format",
                     .value = "FORMAT",
                     .choices = output_formats,
-                    .help = "table, csv, jsonl, canonical, parquet or count; default: by -o's name, table on a terminal, else jsonl"},
-    [OPT_OUTPUT] = {.name = "output", .letter = 'o', .value = "FILE", .help = "write there instead of standard output"},
-    [OPT_SCHEDULE_ONLY] = {.name = "schedule-only", .help = "put a plan on the timeline; run it later or elsewhere"},
+                    .help = "table, csv, jsonl, canonical, parquet or count; default: by -o's name, table on "
+                            "a terminal, else jsonl"},
+    [OPT_OUTPUT] = {.name = "output",
+                    .letter = 'o',
+                    .value = "FILE",
+                    .help = "write there instead of standard output"},
+    [OPT_SCHEDULE_ONLY] = {.name = "schedule-only",
+                           .help = "put a plan on the timeline; run it later or elsewhere"},
     [OPT_EXECUTE] = {.name = "execute", .value = "INSTANT", .help = "run this plan"},
     [OPT_DRY_RUN] = {.name = "dry-run", .help = "print the plan, change nothing"},
     [OPT_BASE_ONLY] = {.name = "base-only", .help = "leave logs out"},
@@ -132,13 +169,14 @@ const struct option cli_options[OPTION_COUNT] = {
 };
 
 const enum option_id cli_common_options[] = {
-    OPT_SETTING, OPT_PROPS, OPT_JSON, OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS, OPT_MEMORY, OPT_THREADS, OPT_EXPLAIN, OPT_HELP, OPT_NONE,
+    OPT_SETTING, OPT_PROPS,   OPT_JSON,    OPT_QUIET, OPT_VERBOSE, OPT_NO_PROGRESS,
+    OPT_MEMORY,  OPT_THREADS, OPT_EXPLAIN, OPT_HELP,  OPT_NONE,
 };
 
 #define OPTIONS(...) ((const enum option_id[]){__VA_ARGS__, OPT_NONE})
-#define TABLE_OPTIONS                                                                                                  \
-    OPT_SCHEMA, OPT_KEY, OPT_PARTITION, OPT_ORDERING, OPT_TYPE, OPT_LAYOUT, OPT_INDEX, OPT_BUCKETS, OPT_MERGE_MODE,    \
-        OPT_TABLE_VERSION, OPT_NAME
+#define TABLE_OPTIONS                                                                                        \
+    OPT_SCHEMA, OPT_KEY, OPT_PARTITION, OPT_ORDERING, OPT_TYPE, OPT_LAYOUT, OPT_INDEX, OPT_BUCKETS,          \
+        OPT_MERGE_MODE, OPT_TABLE_VERSION, OPT_NAME
 #define INPUT_OPTIONS OPT_INPUT_FORMAT, OPT_REJECT, OPT_DELIMITER, OPT_NULL_TEXT
 
 static const enum option_id no_options[] = {OPT_NONE};
@@ -147,11 +185,15 @@ const struct verb cli_verbs[] = {
     {.name = "create",
      .form = "TABLE --schema FILE|TEXT --key COL[,COL] [options]",
      .summary = "make an empty table",
-     .details = "Without further options the table is one that every Hudi of today reads: version 9, copy-on-write, default layout, "
-                "bucket index with 4 buckets. Index kind, buckets and hash field are stored in the table, so no later call and no "
+     .details = "Without further options the table is one that every Hudi of today reads: version 9, "
+                "copy-on-write, default layout, "
+                "bucket index with 4 buckets. Index kind, buckets and hash field are stored in the table, so "
+                "no later call and no "
                 "Spark writer needs them again. The last line says who can read the table.",
-     .example = "sluice create lake/trips --schema 'id long, region string, fare double, ts timestamp' --key id --partition region --ordering ts\n"
-                "sluice create lake/events --schema events.parquet --key id --ordering ts --layout lsm_tree --buckets 16",
+     .example = "sluice create lake/trips --schema 'id long, region string, fare double, ts timestamp' --key "
+                "id --partition region --ordering ts\n"
+                "sluice create lake/events --schema events.parquet --key id --ordering ts --layout lsm_tree "
+                "--buckets 16",
      .options = OPTIONS(TABLE_OPTIONS),
      .arguments_min = 1,
      .arguments_max = 1,
@@ -159,8 +201,10 @@ const struct verb cli_verbs[] = {
     {.name = "upsert",
      .form = "TABLE FILE... [options]",
      .summary = "write rows: new keys are inserted, known ones updated",
-     .details = "FILE is Parquet, CSV, TSV, JSON lines or Avro, text also compressed by gzip or zstd; `-` is standard input and needs "
-                "--input-format. All files of a call become one commit: all of it or nothing. With --key the table is made when there is "
+     .details = "FILE is Parquet, CSV, TSV, JSON lines or Avro, text also compressed by gzip or zstd; `-` is "
+                "standard input and needs "
+                "--input-format. All files of a call become one commit: all of it or nothing. With --key the "
+                "table is made when there is "
                 "none, its columns are those of the first file (or of --schema).",
      .example = "sluice upsert lake/trips day1.parquet day2.parquet\n"
                 "zcat feed.jsonl.gz | sluice upsert lake/trips - --input-format jsonl --reject bad.jsonl\n"
@@ -172,7 +216,8 @@ const struct verb cli_verbs[] = {
     {.name = "insert",
      .form = "TABLE FILE... [options]",
      .summary = "write rows as new ones",
-     .details = "Inputs as with upsert. Keys of the input are not combined with each other unless hoodie.combine.before.insert is true.",
+     .details = "Inputs as with upsert. Keys of the input are not combined with each other unless "
+                "hoodie.combine.before.insert is true.",
      .example = "sluice insert lake/trips new.parquet",
      .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
@@ -190,10 +235,12 @@ const struct verb cli_verbs[] = {
     {.name = "delete",
      .form = "TABLE FILE... | TABLE --where EXPR",
      .summary = "delete rows by key or by condition",
-     .details = "The files need only the key and partition columns; others are ignored. With --where the keys are those of the rows "
+     .details = "The files need only the key and partition columns; others are ignored. With --where the "
+                "keys are those of the rows "
                 "for which EXPR is true.",
-     .example = "sluice delete lake/trips gone.csv\n"
-                "sluice delete lake/trips --where \"region = 'quito' and ts < timestamp '2024-01-01 00:00:00'\"",
+     .example =
+         "sluice delete lake/trips gone.csv\n"
+         "sluice delete lake/trips --where \"region = 'quito' and ts < timestamp '2024-01-01 00:00:00'\"",
      .options = OPTIONS(OPT_WHERE, INPUT_OPTIONS),
      .arguments_min = 1,
      .arguments_max = -1,
@@ -201,17 +248,21 @@ const struct verb cli_verbs[] = {
     {.name = "query",
      .form = "TABLE [options]",
      .summary = "print rows",
-     .details = "Rows are merged as the table says and come in no fixed order; `canonical` is sorted. Hudi's meta columns are left out "
-                "unless --meta is given, --columns names them, or the format is canonical. A table on the terminal shows 100 rows, or "
+     .details = "Rows are merged as the table says and come in no fixed order; `canonical` is sorted. Hudi's "
+                "meta columns are left out "
+                "unless --meta is given, --columns names them, or the format is canonical. A table on the "
+                "terminal shows 100 rows, or "
                 "as many as --limit says, and counts the rest.\n"
-                "Expressions: column names (nested with dots, back-quoted when odd), numbers, 'strings', true, false, null, "
-                "date '2024-01-31', timestamp '2024-01-31 10:00:00', = != <> < <= > >=, in (...), between, like, is [not] null, and, or, "
+                "Expressions: column names (nested with dots, back-quoted when odd), numbers, 'strings', "
+                "true, false, null, "
+                "date '2024-01-31', timestamp '2024-01-31 10:00:00', = != <> < <= > >=, in (...), between, "
+                "like, is [not] null, and, or, "
                 "not, parentheses.",
      .example = "sluice query lake/trips --where \"fare > 10\" --columns id,fare --limit 20\n"
                 "sluice query lake/trips --as-of 20240101000000000 -o january.parquet\n"
                 "sluice query lake/trips --format count",
-     .options = OPTIONS(OPT_COLUMNS, OPT_WHERE, OPT_LIMIT, OPT_AS_OF, OPT_READ_OPTIMIZED, OPT_META, OPT_FORMAT, OPT_OUTPUT,
-                        OPT_INCREMENTAL, OPT_CDC),
+     .options = OPTIONS(OPT_COLUMNS, OPT_WHERE, OPT_LIMIT, OPT_AS_OF, OPT_READ_OPTIMIZED, OPT_META,
+                        OPT_FORMAT, OPT_OUTPUT, OPT_INCREMENTAL, OPT_CDC),
      .arguments_min = 1,
      .arguments_max = 1,
      .run = cmd_query},
@@ -260,7 +311,8 @@ const struct verb cli_verbs[] = {
     {.name = "inspect",
      .form = "FILE [--rows [--limit N] [--format FORMAT] [-o FILE]]",
      .summary = "one Parquet, Avro, timeline, log or properties file, decoded",
-     .example = "sluice inspect lake/trips/.hoodie/hoodie.properties\nsluice inspect part-0.parquet --rows --limit 10",
+     .example = "sluice inspect lake/trips/.hoodie/hoodie.properties\nsluice inspect part-0.parquet --rows "
+                "--limit 10",
      .options = OPTIONS(OPT_ROWS, OPT_LIMIT, OPT_FORMAT, OPT_OUTPUT),
      .arguments_min = 1,
      .arguments_max = 1,
@@ -288,7 +340,11 @@ const struct verb cli_verbs[] = {
      .arguments_min = 1,
      .arguments_max = 1,
      .run = cmd_completion},
-    {.name = "version", .form = "", .summary = "the program's version", .options = no_options, .run = cmd_version},
+    {.name = "version",
+     .form = "",
+     .summary = "the program's version",
+     .options = no_options,
+     .run = cmd_version},
     {.name = "insert-overwrite"},
     {.name = "insert-overwrite-table"},
     {.name = "delete-partition"},
@@ -326,4 +382,7 @@ static bool contains(const enum option_id *list, enum option_id id)
     return false;
 }
 
-bool verb_takes(const struct verb *verb, enum option_id id) { return contains(verb->options, id) || contains(cli_common_options, id); }
+bool verb_takes(const struct verb *verb, enum option_id id)
+{
+    return contains(verb->options, id) || contains(cli_common_options, id);
+}

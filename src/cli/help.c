@@ -4,8 +4,9 @@
 
 enum { TEXT_WIDTH = 100, LEFT = 2 };
 
-static const char *const intro = "A native engine for Apache Hudi tables: writes rows, queries and compacts them. A table is a folder "
-                                 "(a path or file://...). Any hoodie.* setting can be given as -c KEY=VALUE or in a file (--props).";
+static const char *const intro =
+    "A native engine for Apache Hudi tables: writes rows, queries and compacts them. A table is a folder "
+    "(a path or file://...). Any hoodie.* setting can be given as -c KEY=VALUE or in a file (--props).";
 
 struct exit_text {
     const char *status, *meaning;
@@ -20,8 +21,10 @@ static const struct exit_text exits[] = {
 enum { EXIT_TEXTS = sizeof exits / sizeof *exits };
 
 static const char *const output_rule =
-    "Standard output carries results only; messages and progress go to standard error. An error is one line `sluice: what: where: why`, "
-    "then, when there is one, a line `hint: ...`. Progress is drawn on a terminal only, for work of more than about a second; NO_COLOR is honoured.";
+    "Standard output carries results only; messages and progress go to standard error. An error is one line "
+    "`sluice: what: where: why`, "
+    "then, when there is one, a line `hint: ...`. Progress is drawn on a terminal only, for work of more "
+    "than about a second; NO_COLOR is honoured.";
 
 /* ---- plain text ---------------------------------------------------------------------------------------- */
 
@@ -61,7 +64,8 @@ static size_t option_form(const struct option *o, char *out, size_t bytes)
     char letter[8] = "";
     if (o->letter)
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    return (size_t)snprintf(out, bytes, "%s--%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "");
+    return (size_t)snprintf(out, bytes, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+                            o->value ? o->value : "");
 }
 
 static void option_lines(FILE *to, const enum option_id *ids)
@@ -92,7 +96,9 @@ void help_overview(FILE *to)
             fprintf(to, "  %-13s%s\n", cli_verbs[i].name, cli_verbs[i].summary);
     fputs("\noptions of all verbs\n", to);
     option_lines(to, cli_common_options);
-    fputs("\n`sluice help VERB` tells more about one. Exit status: 0 done, 1 failed, 2 wrong usage, 3 another writer, 130 interrupted.\n", to);
+    fputs("\n`sluice help VERB` tells more about one. Exit status: 0 done, 1 failed, 2 wrong usage, 3 "
+          "another writer, 130 interrupted.\n",
+          to);
 }
 
 static void indented(FILE *to, const char *lines, const char *prefix)
@@ -188,8 +194,11 @@ static void man_verb(FILE *to, const struct verb *v)
 
 void help_man(FILE *to)
 {
-    fprintf(to, ".TH SLUICE 1 \"\" \"sluice %s\"\n.SH NAME\nsluice \\- a native engine for Apache Hudi tables\n", sluice_version());
-    fputs(".SH SYNOPSIS\n.B sluice\n.I VERB TABLE\n[\\fIINPUT\\fR...] [\\fIoptions\\fR]\n.SH DESCRIPTION\n", to);
+    fprintf(to,
+            ".TH SLUICE 1 \"\" \"sluice %s\"\n.SH NAME\nsluice \\- a native engine for Apache Hudi tables\n",
+            sluice_version());
+    fputs(".SH SYNOPSIS\n.B sluice\n.I VERB TABLE\n[\\fIINPUT\\fR...] [\\fIoptions\\fR]\n.SH DESCRIPTION\n",
+          to);
     put_troff(to, intro);
     fputs("\n.PP\n", to);
     put_troff(to, output_rule);
@@ -238,7 +247,8 @@ static void markdown_options(FILE *to, const enum option_id *ids)
 
 static void markdown_verb(FILE *to, const struct verb *v)
 {
-    fprintf(to, "\n## %s\n\n    sluice %s%s%s\n\n%s.\n", v->name, v->name, *v->form ? " " : "", v->form, v->summary);
+    fprintf(to, "\n## %s\n\n    sluice %s%s%s\n\n%s.\n", v->name, v->name, *v->form ? " " : "", v->form,
+            v->summary);
     if (v->details) {
         fputc('\n', to);
         for (const char *c = v->details; *c; c++)
@@ -254,7 +264,8 @@ static void markdown_verb(FILE *to, const struct verb *v)
 
 void help_markdown(FILE *to)
 {
-    fputs("# The `sluice` command\n\n<!-- Made by tools/make_docs.sh from src/cli/commands.c: change that, not this. -->\n\n"
+    fputs("# The `sluice` command\n\n<!-- Made by tools/make_docs.sh from src/cli/commands.c: change that, "
+          "not this. -->\n\n"
           "    sluice VERB TABLE [INPUT...] [options]\n\n",
           to);
     fprintf(to, "%s\n\n%s\n\n| exit status | meaning |\n|---|---|\n", intro, output_rule);
@@ -299,9 +310,13 @@ void help_bash(FILE *to)
     for (size_t i = 0; i < cli_verb_count; i++)
         if (cli_verbs[i].run)
             fprintf(to, "%s ", cli_verbs[i].name);
-    fputs("\"\n        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n        return\n    fi\n    case \"$before\" in\n", to);
+    fputs("\"\n        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n        return\n    fi\n    case "
+          "\"$before\" in\n",
+          to);
     bash_choices(to);
-    fputs("    esac\n    if [ -z \"$words\" ] && [[ $word == -* ]]; then\n        case \"${COMP_WORDS[1]}\" in\n", to);
+    fputs("    esac\n    if [ -z \"$words\" ] && [[ $word == -* ]]; then\n        case \"${COMP_WORDS[1]}\" "
+          "in\n",
+          to);
     for (size_t i = 0; i < cli_verb_count; i++) {
         if (!cli_verbs[i].run)
             continue;
@@ -311,7 +326,9 @@ void help_bash(FILE *to)
     }
     fputs("        esac\n        words=\"$words", to);
     bash_options(to, cli_common_options);
-    fputs("\"\n    fi\n    if [ -n \"$words\" ]; then\n        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    else\n"
-          "        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\ncomplete -o filenames -F _sluice sluice\n",
+    fputs("\"\n    fi\n    if [ -n \"$words\" ]; then\n        COMPREPLY=($(compgen -W \"$words\" -- "
+          "\"$word\"))\n    else\n"
+          "        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\ncomplete -o filenames -F _sluice "
+          "sluice\n",
           to);
 }

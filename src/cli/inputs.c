@@ -23,8 +23,10 @@ static int check_file(const struct args *args, const char *path)
 static int check_delimiter(const struct args *args)
 {
     const char *text = args->values[OPT_DELIMITER];
-    if (text && strcmp(text, "\\t") != 0 && (strlen(text) != 1 || (unsigned char)*text >= 0x80 || strchr("\"\r\n", *text)))
-        return fail_usage(args, "--delimiter \"%s\": one ASCII character is expected, no quote and no line end", text);
+    if (text && strcmp(text, "\\t") != 0 &&
+        (strlen(text) != 1 || (unsigned char)*text >= 0x80 || strchr("\"\r\n", *text)))
+        return fail_usage(
+            args, "--delimiter \"%s\": one ASCII character is expected, no quote and no line end", text);
     return STATUS_DONE;
 }
 
@@ -44,11 +46,13 @@ int inputs_open(const struct args *args, size_t first, struct input **out, size_
         bool is_standard = strcmp(path, "-") == 0;
         inputs[i] = (struct input){.name = is_standard ? "standard input" : path, .path = path};
         if (given(args, OPT_INPUT_FORMAT))
-            inputs[i].format = cli_options[OPT_INPUT_FORMAT].choices[args_choice(args, OPT_INPUT_FORMAT)].value;
+            inputs[i].format =
+                cli_options[OPT_INPUT_FORMAT].choices[args_choice(args, OPT_INPUT_FORMAT)].value;
         if (is_standard && standard++)
             status = fail_usage(args, "standard input (-) can be read only once");
         else if (is_standard && !inputs[i].format)
-            status = fail_usage(args, "standard input: --input-format is missing (parquet, csv, tsv, jsonl, avro)");
+            status = fail_usage(args,
+                                "standard input: --input-format is missing (parquet, csv, tsv, jsonl, avro)");
         else if (!is_standard)
             status = check_file(args, path);
     }
@@ -98,12 +102,16 @@ static bool has_format(const struct input *input, const char *format)
 
 static bool is_jsonl(const struct input *input)
 {
-    return has_format(input, "jsonl") || (!input->format && (has_ending(input->path, "ndjson") || has_ending(input->path, "json")));
+    return has_format(input, "jsonl") ||
+           (!input->format && (has_ending(input->path, "ndjson") || has_ending(input->path, "json")));
 }
 
 static bool is_csv(const struct input *input) { return has_format(input, "csv") || has_format(input, "tsv"); }
 
-static int copy_failed(const struct args *args, const char *path) { return fail(args, "%s: copying standard input: %s", path, strerror(errno)); }
+static int copy_failed(const struct args *args, const char *path)
+{
+    return fail(args, "%s: copying standard input: %s", path, strerror(errno));
+}
 
 static int copy_all(const struct args *args, int to, const char *path)
 {
@@ -111,7 +119,8 @@ static int copy_all(const struct args *args, int to, const char *path)
     char *piece = cli_alloc(PIECE);
     ssize_t n = 0;
     int status = STATUS_DONE;
-    while (!status && ((n = read(STDIN_FILENO, piece, PIECE)) > 0 || (n < 0 && errno == EINTR && !interrupted())))
+    while (!status &&
+           ((n = read(STDIN_FILENO, piece, PIECE)) > 0 || (n < 0 && errno == EINTR && !interrupted())))
         for (ssize_t at = 0, wrote; at < n && !status; at += wrote)
             if ((wrote = write(to, piece + at, (size_t)(n - at))) < 0) {
                 if (errno != EINTR)
@@ -164,7 +173,8 @@ static void ignore_row(void *context, const char *row, const char *message)
 }
 
 /* As sluice_schema_of_file, which knows nothing of delimiters and of rows that shall be left out. */
-static int schema_of_text(const struct args *args, const struct input *input, struct ArrowSchema *out, sluice_error *e)
+static int schema_of_text(const struct args *args, const struct input *input, struct ArrowSchema *out,
+                          sluice_error *e)
 {
     sluice_input_options options = {.size = sizeof options,
                                     .format = input->format,
@@ -196,14 +206,15 @@ int input_look(const struct args *args, struct input *input)
     if (status)
         return status;
     bool by_rows = is_csv(input) || (is_jsonl(input) && given(args, OPT_REJECT));
-    int code = by_rows ? schema_of_text(args, input, &input->found, &e) : sluice_schema_of_file(input->path, input->format, &input->found, &e);
+    int code = by_rows ? schema_of_text(args, input, &input->found, &e)
+                       : sluice_schema_of_file(input->path, input->format, &input->found, &e);
     return code ? input_error(args, input, &e) : STATUS_DONE;
 }
 
 static bool is_meta(const char *name)
 {
-    static const char *const names[] = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path",
-                                        "_hoodie_file_name"};
+    static const char *const names[] = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key",
+                                        "_hoodie_partition_path", "_hoodie_file_name"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -266,11 +277,14 @@ void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out)
 }
 
 /* JSON lines from standard input are not looked at: the table's columns are what can come. */
-static bool is_unseen_jsonl(const struct input *input) { return is_jsonl(input) && strcmp(input->path, "-") == 0; }
+static bool is_unseen_jsonl(const struct input *input)
+{
+    return is_jsonl(input) && strcmp(input->path, "-") == 0;
+}
 
 /* The type of a column: the table's, or else the file's. */
-static void want(struct borrowed_schema *out, const struct input *input, const struct ArrowSchema *field, const struct ArrowSchema *table,
-                 enum input_use use)
+static void want(struct borrowed_schema *out, const struct input *input, const struct ArrowSchema *field,
+                 const struct ArrowSchema *table, enum input_use use)
 {
     const struct ArrowSchema *known = field_named(table, field->name);
     if (is_meta(field->name) || field_named(&out->schema, field->name))
@@ -290,17 +304,19 @@ static int look_at_all(const struct args *args, struct input *inputs, size_t cou
 }
 
 /* What a file lacks would silently become null. */
-static int check_complete(const struct args *args, const struct input *inputs, size_t count, const struct borrowed_schema *wanted)
+static int check_complete(const struct args *args, const struct input *inputs, size_t count,
+                          const struct borrowed_schema *wanted)
 {
     for (size_t i = 0; i < count; i++)
         for (int64_t f = 0; f < wanted->schema.n_children && !is_jsonl(&inputs[i]); f++)
             if (!field_named(&inputs[i].found, wanted->schema.children[f]->name))
-                return fail(args, "%s: column %s is missing, another input has it", inputs[i].name, wanted->schema.children[f]->name);
+                return fail(args, "%s: column %s is missing, another input has it", inputs[i].name,
+                            wanted->schema.children[f]->name);
     return STATUS_DONE;
 }
 
-int inputs_wanted(const struct args *args, struct input *inputs, size_t count, const struct ArrowSchema *table, enum input_use use,
-                  struct borrowed_schema *out)
+int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
+                  const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out)
 {
     *out = (struct borrowed_schema){0};
     int status = look_at_all(args, inputs, count, use);
@@ -355,8 +371,8 @@ int rejects_close(struct rejects *r)
     return r->failed ? fail(r->args, "--reject %s: %s", path, strerror(r->failed)) : STATUS_DONE;
 }
 
-int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted, struct rejects *rejects,
-               struct ArrowArrayStream *out)
+int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
+               struct rejects *rejects, struct ArrowArrayStream *out)
 {
     sluice_error e = {0};
     sluice_input_options options = {.size = sizeof options,

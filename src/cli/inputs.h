@@ -12,10 +12,10 @@
 #include "cli.h"
 
 struct input {
-    const char *name;      /* for messages */
-    const char *path;      /* what is opened: `-`, a file, or the copy of standard input */
-    const char *format;    /* NULL: by extension */
-    char *copy;            /* the copy's path, when there is one */
+    const char *name;         /* for messages */
+    const char *path;         /* what is opened: `-`, a file, or the copy of standard input */
+    const char *format;       /* NULL: by extension */
+    char *copy;               /* the copy's path, when there is one */
     struct ArrowSchema found; /* .release NULL: not looked at yet */
 };
 
@@ -41,8 +41,8 @@ int input_look(const struct args *args, struct input *input);
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
 /* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that
  * lacks one is refused, JSON lines excepted. */
-int inputs_wanted(const struct args *args, struct input *inputs, size_t count, const struct ArrowSchema *table, enum input_use use,
-                  struct borrowed_schema *out);
+int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
+                  const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out);
 void borrowed_free(struct borrowed_schema *schema);
 
 /* --reject: the file of bad rows, made when there is the first one. */
@@ -56,8 +56,8 @@ struct rejects {
 int rejects_check(const struct args *args, const struct input *inputs, size_t count);
 int rejects_close(struct rejects *r);
 
-int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted, struct rejects *rejects,
-               struct ArrowArrayStream *out);
+int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
+               struct rejects *rejects, struct ArrowArrayStream *out);
 /* fail_error with the copy's path said as standard input. */
 int input_error(const struct args *args, const struct input *input, sluice_error *e);
 

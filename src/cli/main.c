@@ -1,7 +1,9 @@
 /* The `sluice` command: finds the verb and runs it. Nothing is done before it is needed, so that it starts in milliseconds. */
 #include "cli.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,9 +41,20 @@ static int run(const struct args *args)
     return args->verb->run(args);
 }
 
+/* A closed standard stream would give its number to the next file that is opened, which then gets our messages. The stand-in
+ * cannot be written, so that it is noticed. */
+static void keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            if (open("/dev/null", O_RDONLY) < 0) /* takes the lowest free number: fd */
+                exit(STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
+    keep_standard_streams();
     signals_install();
     int status = args_parse(argc, argv, &args);
     if (!status)

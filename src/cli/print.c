@@ -153,13 +153,17 @@ int fail_error(const struct args *args, const sluice_error *e)
         return STATUS_INTERRUPTED;
     }
     bool is_said = e->code != SLUICE_E_UNSUPPORTED || strstr(e->message, "support");
-    fail(args, "%s%s", *e->message ? e->message : "failed without a message", is_said ? "" : ": not supported");
+    fail(args, "%s%s", *e->message ? e->message : "failed without a message",
+         is_said ? "" : ": not supported");
     if (*e->hint)
         hint("%s", e->hint);
     return e->code == SLUICE_E_BUSY || e->code == SLUICE_E_CONFLICT ? STATUS_CONFLICT : STATUS_FAILED;
 }
 
-int fail_json(const struct args *args, const json_error_t *e) { return fail(args, "the library's description: %s", e->text); }
+int fail_json(const struct args *args, const json_error_t *e)
+{
+    return fail(args, "the library's description: %s", e->text);
+}
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
@@ -252,7 +256,8 @@ static void print_commit_json(const char *verb, const sluice_commit_info *info, 
     json_object_set_new(o, "bytes", json_integer((json_int_t)info->bytes));
     json_object_set_new(o, "spilled_runs", json_integer((json_int_t)info->spilled_runs));
     json_object_set_new(o, "seconds", json_real(info->seconds));
-    json_object_set_new(o, "rows_per_second", json_integer((json_int_t)rounded_rate(info->rows_in, info->seconds)));
+    json_object_set_new(o, "rows_per_second",
+                        json_integer((json_int_t)rounded_rate(info->rows_in, info->seconds)));
     print_json(o);
 }
 
@@ -279,7 +284,9 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     bool is_compaction = strcmp(args->what, "compact") == 0;
     char text[NUMBER_TEXT];
     printf("%s %s %s: %s %s", args->what, info->instant, info->action, count_text(info->rows_in, text),
-           is_compaction ? "log records in" : info->rows_in == 1 ? "row in" : "rows in");
+           is_compaction        ? "log records in"
+           : info->rows_in == 1 ? "row in"
+                                : "rows in");
     if (info->counts_are_known && !is_compaction) {
         print_part(info->rows_inserted, "inserted", false);
         print_part(info->rows_updated, "updated", false);
@@ -301,7 +308,9 @@ void output_file_begin(struct output_file *f, const char *path)
 {
     struct stat found;
     f->path = cli_copy(path);
-    f->temporary = stat(path, &found) == 0 && !S_ISREG(found.st_mode) ? NULL : cli_text("%s.%ld.tmp", path, (long)getpid());
+    f->temporary = stat(path, &found) == 0 && !S_ISREG(found.st_mode)
+                       ? NULL
+                       : cli_text("%s.%ld.tmp", path, (long)getpid());
 }
 
 const char *output_file_path(const struct output_file *f) { return f->temporary ? f->temporary : f->path; }

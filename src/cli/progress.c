@@ -48,7 +48,8 @@ void progress_begin(const struct args *args)
     const char *no_color = getenv("NO_COLOR");
     pthread_mutex_lock(&lock);
     memset(&progress, 0, sizeof progress);
-    progress.is_shown_later = !given(args, OPT_QUIET) && !given(args, OPT_NO_PROGRESS) && is_capable_terminal();
+    progress.is_shown_later =
+        !given(args, OPT_QUIET) && !given(args, OPT_NO_PROGRESS) && is_capable_terminal();
     progress.has_color = !(no_color && *no_color);
     progress.is_explained = given(args, OPT_EXPLAIN);
     progress.what = args->what;
@@ -93,11 +94,13 @@ static void draw(const struct step *s, double now)
         memset(bar, '.', BAR_WIDTH);
         memset(bar, '#', (size_t)filled);
         bar[BAR_WIDTH] = 0;
-        int left = per_second > 0 && s->done < s->total ? (int)((double)(s->total - s->done) / per_second) : 0;
-        snprintf(line, sizeof line, "%s: %s [%s] %3d%%  %s/s  %d:%02d left", progress.what, s->name, bar, (int)(part * 100), rate, left / 60,
-                 left % 60);
+        int left =
+            per_second > 0 && s->done < s->total ? (int)((double)(s->total - s->done) / per_second) : 0;
+        snprintf(line, sizeof line, "%s: %s [%s] %3d%%  %s/s  %d:%02d left", progress.what, s->name, bar,
+                 (int)(part * 100), rate, left / 60, left % 60);
     } else
-        snprintf(line, sizeof line, "%s: %s %s  %s/s  %d s", progress.what, s->name, done, rate, (int)(now - progress.begun));
+        snprintf(line, sizeof line, "%s: %s %s  %s/s  %d s", progress.what, s->name, done, rate,
+                 (int)(now - progress.begun));
     size_t width = terminal_width(stderr);
     if (width && strlen(line) >= width)
         line[width - 1] = 0;
@@ -144,13 +147,15 @@ void progress_explain(void)
 {
     if (!progress.is_explained || !progress.step_count)
         return;
-    static const struct view_column columns[] = {{"step", false}, {"from", true}, {"took", true}, {"count", true}};
+    static const struct view_column columns[] = {
+        {"step", false}, {"from", true}, {"took", true}, {"count", true}};
     struct view *v = view_new(columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < progress.step_count; i++) {
         const struct step *s = &progress.steps[i];
         char from[NUMBER_TEXT], took[NUMBER_TEXT], done[NUMBER_TEXT];
-        view_add(v, (const char *const[]){s->name, seconds_text(s->begun - progress.begun, from), seconds_text(s->ended - s->begun, took),
-                                          count_text(s->done, done)});
+        view_add(v,
+                 (const char *const[]){s->name, seconds_text(s->begun - progress.begun, from),
+                                       seconds_text(s->ended - s->begun, took), count_text(s->done, done)});
     }
     view_print(v, stderr, 0);
     view_free(v);

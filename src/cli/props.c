@@ -154,7 +154,8 @@ int props_read(const struct args *args, const char *path, struct settings *into)
         if (at)
             settings_set(into, key, value);
         else
-            status = fail(args, "--props %s: \"%.*s\": a bad \\u escape", path, (int)strcspn(line, "\r\n"), line);
+            status =
+                fail(args, "--props %s: \"%.*s\": a bad \\u escape", path, (int)strcspn(line, "\r\n"), line);
         if (!at)
             break;
     }

@@ -28,7 +28,8 @@ void signals_install(void)
     sigemptyset(&action.sa_mask);
     action.sa_handler = on_interrupt;
     for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++)
-        if (sigaction(interrupts[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays in force */
+        if (sigaction(interrupts[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) /* nohup stays in force */
             (void)sigaction(interrupts[i], &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
@@ -64,7 +65,8 @@ int session_open(const struct args *args, int tolerated, int *code, sluice_table
         *code = result;
     if (result)
         return tolerated && result == tolerated ? STATUS_FAILED : fail_error(args, &e);
-    sluice_callbacks callbacks = {.size = sizeof callbacks, .context = (void *)(uintptr_t)args, .progress = on_progress, .log = on_log};
+    sluice_callbacks callbacks = {
+        .size = sizeof callbacks, .context = (void *)(uintptr_t)args, .progress = on_progress, .log = on_log};
     sluice_table_callbacks(table, &callbacks);
     table_to_cancel = table;
     progress_begin(args);
@@ -79,7 +81,8 @@ void session_close(sluice_table *table)
     sluice_table_close(table);
 }
 
-int session_describe(const struct args *args, sluice_table *table, enum sluice_description what, json_t **json, char **text)
+int session_describe(const struct args *args, sluice_table *table, enum sluice_description what,
+                     json_t **json, char **text)
 {
     sluice_error e = {0};
     json_error_t json_error;

@@ -31,12 +31,16 @@ size_t terminal_width(FILE *file)
 
 static bool is_wide(unsigned long c)
 {
-    return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
-           (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) || (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1F64F) ||
-           (c >= 0x1F900 && c <= 0x1F9FF) || (c >= 0x20000 && c <= 0x3FFFD);
+    return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
+           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+           (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1F64F) || (c >= 0x1F900 && c <= 0x1F9FF) ||
+           (c >= 0x20000 && c <= 0x3FFFD);
 }
 
-static bool is_combining(unsigned long c) { return (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F); }
+static bool is_combining(unsigned long c)
+{
+    return (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F);
+}
 
 /* The code point at `at`; *bytes of it. What is no UTF-8 counts byte by byte. */
 static unsigned long code_point(const char *at, size_t *bytes)
@@ -135,7 +139,8 @@ static void shrink(const struct view *v, size_t *widths, size_t available)
         size_t total = 0, widest = v->column_count;
         for (size_t c = 0; c < v->column_count; c++) {
             total += widths[c] ? widths[c] + GAP : 0;
-            if (!v->columns[c].is_number && widths[c] > TEXT_WIDTH_MIN && (widest == v->column_count || widths[c] > widths[widest]))
+            if (!v->columns[c].is_number && widths[c] > TEXT_WIDTH_MIN &&
+                (widest == v->column_count || widths[c] > widths[widest]))
                 widest = c;
         }
         if (total <= available + GAP || widest == v->column_count)
@@ -193,13 +198,20 @@ void view_print(const struct view *v, FILE *to, size_t indent)
 static char *scalar_text(const json_t *value)
 {
     switch (json_typeof(value)) {
-    case JSON_STRING: return cell_copy(json_string_value(value));
-    case JSON_INTEGER: return cli_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    case JSON_REAL: return cli_text("%.17g", json_real_value(value));
-    case JSON_TRUE: return cli_copy("true");
-    case JSON_FALSE: return cli_copy("false");
-    case JSON_NULL: return cli_copy("");
-    default: return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    case JSON_STRING:
+        return cell_copy(json_string_value(value));
+    case JSON_INTEGER:
+        return cli_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    case JSON_REAL:
+        return cli_text("%.17g", json_real_value(value));
+    case JSON_TRUE:
+        return cli_copy("true");
+    case JSON_FALSE:
+        return cli_copy("false");
+    case JSON_NULL:
+        return cli_copy("");
+    default:
+        return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
     }
 }
 
@@ -251,7 +263,8 @@ static bool is_flat_array(const json_t *value)
     {
         if (!json_is_object(item))
             return false;
-        json_object_foreach(item, key, member) if (!is_scalar(member) && !is_scalar_array(member)) return false;
+        json_object_foreach(item, key,
+                            member) if (!is_scalar(member) && !is_scalar_array(member)) return false;
     }
     return true;
 }
@@ -340,7 +353,8 @@ static void object_lines(const json_t *object, FILE *to, size_t indent)
     size_t width = 0;
     const char *key;
     json_t *member;
-    json_object_foreach((json_t *)(uintptr_t)object, key, member) if (is_scalar(member) && text_width(key) > width) width = text_width(key);
+    json_object_foreach((json_t *)(uintptr_t)object, key,
+                        member) if (is_scalar(member) && text_width(key) > width) width = text_width(key);
     json_object_foreach((json_t *)(uintptr_t)object, key, member)
     {
         put_blanks(to, indent);

@@ -1,0 +1,268 @@
+# The command at its daily work: every verb, every format, what it prints where.
+. "$(dirname "$0")/lib.sh"
+
+cat >trips.csv <<'END'
+id,region,fare,ts
+1,quito,10.5,100
+2,lagos,20,100
+3,quito,30,100
+END
+schema='id long, region string, fare double, ts long'
+
+# ---- the program itself ----
+
+run 0 'version' "$SLUICE" version
+out_has '^sluice [0-9]*\.[0-9]*\.[0-9]*$'
+also 0 "$SLUICE" --version
+out_has '^sluice [0-9]'
+also 0 "$SLUICE" version --json
+out_has '^{"version":"[0-9.]*"}$'
+run 2 'no verb: usage on standard error' "$SLUICE"
+out_is_empty
+err_has '^usage: sluice VERB'
+run 0 'help on standard output' "$SLUICE" help
+out_has '^usage: sluice VERB'
+out_has '^  upsert '
+err_is_empty
+also 0 "$SLUICE" --help
+out_has '^usage: sluice VERB'
+for verb in create upsert insert bulk-insert delete query compact rollback info timeline files inspect config help completion version; do
+    run 0 "help for $verb, two ways" "$SLUICE" help $verb
+    out_has "^usage: sluice $verb"
+    cp "$out" first
+    also 0 "$SLUICE" $verb --help
+    cmp -s first "$out" || wrong 'the two differ'
+done
+run 0 'completion for bash' "$SLUICE" completion bash
+out_has 'complete -o filenames -F _sluice sluice'
+if command -v bash >/dev/null; then
+    bash -n "$out" 2>"$err" || wrong 'bash does not accept it'
+    words=$(bash -c '. "$1"; COMP_WORDS=(sluice query t --form) COMP_CWORD=3; _sluice; echo "${COMPREPLY[@]}"' - "$out")
+    [ "$words" = --format ] || wrong "--form is completed to: $words"
+    words=$(bash -c '. "$1"; COMP_WORDS=(sluice up) COMP_CWORD=1; _sluice; echo "${COMPREPLY[@]}"' - "$out")
+    [ "$words" = upsert ] || wrong "up is completed to: $words"
+fi
+
+# ---- create ----
+
+run 0 'create a table from a schema text' "$SLUICE" create t --schema "$schema" --key id --partition region --ordering ts
+out_has '^create t: table version 9, COPY_ON_WRITE, default layout, EVENT_TIME_ORDERING, 4 buckets$'
+[ "$(tail -n 1 "$out" | cut -c1-13)" = 'readable by: ' ] || wrong 'the last line does not say who can read it'
+err_is_empty
+grep -qx 'hoodie.table.recordkey.fields=id' t/.hoodie/hoodie.properties || wrong 'key not stored'
+grep -qx 'hoodie.table.partition.fields=region' t/.hoodie/hoodie.properties || wrong 'partition not stored'
+run 1 'create where a table is' "$SLUICE" create t --schema "$schema" --key id
+err_has '^sluice: create: table t: there is a table already$'
+run 0 'create from a file, all options' "$SLUICE" create lsm --schema trips.csv --key id --ordering ts --type mor --layout lsm_tree \
+    --buckets 2 --merge-mode event_time --index bucket --name rides --table-version 10 --json
+out_has '^{.*"created":true'
+for line in hoodie.table.name=rides hoodie.table.version=10 hoodie.table.type=MERGE_ON_READ hoodie.table.storage.layout=lsm_tree \
+    hoodie.bucket.index.num.buckets=2 hoodie.record.merge.mode=EVENT_TIME_ORDERING hoodie.index.type=BUCKET; do
+    grep -qx "$line" lsm/.hoodie/hoodie.properties || wrong "not stored: $line"
+done
+run 0 'an empty table has no rows' "$SLUICE" query t
+out_is_empty
+also 0 "$SLUICE" timeline t
+also 0 "$SLUICE" files t
+count_is t 0
+
+# ---- writing ----
+
+run 0 'upsert: result line' "$SLUICE" upsert t trips.csv
+out_has '^upsert [0-9]\{17\} commit: 3 rows in, 3 inserted, 3 files, [0-9.]* kB, [0-9.]* s, [0-9,]* rows/s$'
+[ "$(wc -l <"$out")" -eq 1 ] || wrong 'more than one line'
+err_is_empty
+run 0 'upsert again: updates' "$SLUICE" upsert t trips.csv --json
+out_has '^{"operation":"upsert","instant":"[0-9]\{17\}","completed":"[0-9]\{17\}","action":"commit","rows_in":3,'
+out_has '"rows_inserted":0,"rows_updated":3,"rows_deleted":0,'
+run 0 'several files, one commit' sh -c "printf 'id,region,fare,ts\n4,oslo,1,1\n' >four.csv; printf '{\"id\":5,\"region\":\"oslo\",\"fare\":2,\"ts\":1}\n' >five.jsonl
+    \"$SLUICE\" upsert t four.csv five.jsonl"
+out_has ': 2 rows in, 2 inserted, '
+count_is t 5
+run 0 'quiet' "$SLUICE" upsert t four.csv --quiet
+out_is_empty
+err_is_empty
+run 0 'an older row loses (event time)' sh -c "printf 'id,region,fare,ts\n1,quito,99,50\n' | \"$SLUICE\" upsert t - --input-format csv"
+also 0 "$SLUICE" query t --where 'id = 1' --columns fare
+out_is '{"fare":10.5}'
+run 0 'JSON lines from standard input' sh -c "printf '{\"id\":6,\"region\":\"oslo\",\"fare\":2,\"ts\":1}\n' | \"$SLUICE\" insert t - --input-format jsonl"
+out_has '^insert [0-9]* commit: 1 row in, '
+count_is t 6
+run 0 'Parquet out and in' "$SLUICE" query t -o copy.parquet
+out_is 'query: 6 rows, copy.parquet'
+also 0 "$SLUICE" upsert copy copy.parquet --key id
+err_has '^sluice: upsert: table copy: created$'
+count_is copy 6
+run 0 'a write makes the table, standard input included' sh -c "\"$SLUICE\" bulk-insert made - --input-format csv --key id --partition region --ordering ts <trips.csv"
+out_has '^bulk-insert [0-9]* commit: 3 rows in, 3 inserted, '
+count_is made 3
+run 0 '--key of the table that is there' "$SLUICE" upsert made trips.csv --key id --partition region
+run 1 '--key that differs from the table' "$SLUICE" upsert made trips.csv --key region
+err_has '^sluice: upsert: table made: --key region: the table is there and has id$'
+err_has '^hint: '
+run 0 'text stays text when the table says so' sh -c "printf 'k,v\n007,1\n' >k.csv; \"$SLUICE\" create k --schema 'k string, v long' --key k && \"$SLUICE\" upsert k k.csv"
+also 0 "$SLUICE" query k
+out_is '{"k":"007","v":1}'
+run 0 'delimiter and null text' sh -c "printf 'k;v\na;1\nb;NULL\nc;\"NULL\"\n' | \"$SLUICE\" upsert semi - --input-format csv --delimiter ';' --null-text NULL --key k --schema 'k string, v string'"
+also 0 "$SLUICE" query semi
+out_is_sorted '{"k":"a","v":"1"}
+{"k":"b","v":null}
+{"k":"c","v":"NULL"}'
+run 0 'a new column of the input becomes the table'"'"'s' sh -c "printf 'id,region,fare,ts,tip\n1,quito,11,200,3.5\n' >tip.csv; \"$SLUICE\" upsert t tip.csv"
+also 0 "$SLUICE" query t --where 'id <= 2'
+out_is_sorted '{"id":1,"region":"quito","fare":11.0,"ts":200,"tip":3.5}
+{"id":2,"region":"lagos","fare":20.0,"ts":100,"tip":null}'
+run 0 'settings from a file, -c goes before them' sh -c "printf '# comment\nhoodie.table.name = from\\\\\n   _file\nhoodie.bucket.index.num.buckets: 7\n! more\nhoodie.parquet.compression.codec=snappy\n' >p.properties
+    \"$SLUICE\" create props --schema 'id long' --key id --props p.properties -c hoodie.bucket.index.num.buckets=3"
+grep -qx 'hoodie.table.name=from_file' props/.hoodie/hoodie.properties || wrong 'the joined line was not understood'
+grep -qx 'hoodie.bucket.index.num.buckets=3' props/.hoodie/hoodie.properties || wrong '-c did not go before --props'
+run 0 'options before the verb, --name=value, -- ends options' "$SLUICE" --json --memory=64MiB --threads 1 upsert -- made trips.csv
+out_has '^{"operation":"upsert"'
+run 0 'a quiet day: no rows, no instant' sh -c "echo id,region,fare,ts,tip >none.csv; \"$SLUICE\" upsert t none.csv"
+out_is 'upsert: nothing to do'
+
+# ---- delete ----
+
+run 0 'delete by file: key and partition columns only' sh -c "printf 'region,id\nquito,3\n' >gone.csv; \"$SLUICE\" delete t gone.csv"
+out_has '^delete [0-9]* commit: 1 row in, 1 deleted, '
+count_is t 5
+run 0 'delete by condition' "$SLUICE" delete t --where "region = 'oslo' and id > 4"
+out_has ': 2 rows in, 2 deleted, '
+count_is t 3
+run 0 'delete what is not there' "$SLUICE" delete t --where 'id = 77'
+out_is 'delete: nothing to do'
+
+# ---- query ----
+
+run 0 'jsonl without a terminal' "$SLUICE" query made
+out_is_sorted '{"id":1,"region":"quito","fare":10.5,"ts":100}
+{"id":2,"region":"lagos","fare":20.0,"ts":100}
+{"id":3,"region":"quito","fare":30.0,"ts":100}'
+run 0 'csv' "$SLUICE" query made --format csv --where 'id = 2'
+out_is "$(printf 'id,region,fare,ts\r\n2,lagos,20.0,100\r')"
+run 0 'table' "$SLUICE" query made --format table --columns id,region --limit 1
+out_has '^id  region$'
+run 0 'canonical: sorted, with the stable meta columns' "$SLUICE" query made --format canonical
+sed 's/[0-9]\{17\}/T/' "$out" >stable
+[ "$(cat stable)" = '{"_hoodie_commit_time":"T","_hoodie_partition_path":"quito","_hoodie_record_key":"1","fare":10.5,"id":1,"region":"quito","ts":100}
+{"_hoodie_commit_time":"T","_hoodie_partition_path":"lagos","_hoodie_record_key":"2","fare":20.0,"id":2,"region":"lagos","ts":100}
+{"_hoodie_commit_time":"T","_hoodie_partition_path":"quito","_hoodie_record_key":"3","fare":30.0,"id":3,"region":"quito","ts":100}' ] || wrong 'other rows'
+run 0 'count' "$SLUICE" query made --format count
+out_is 3
+also 0 "$SLUICE" query made --format count --where "region = 'quito'" --json
+out_is '{"rows":2}'
+run 0 '--meta, --columns with meta columns' "$SLUICE" query made --meta --limit 1
+out_has '^{"_hoodie_commit_time":"[0-9]*","_hoodie_commit_seqno":"'
+also 0 "$SLUICE" query made --columns _hoodie_record_key,ts --where 'id=1'
+out_is '{"_hoodie_record_key":"1","ts":100}'
+run 0 '--limit' "$SLUICE" query made --limit 2
+[ "$(wc -l <"$out")" -eq 2 ] || wrong 'not two rows'
+also 0 "$SLUICE" query made --limit 0
+out_is_empty
+run 0 '-o: the format by its name, no temporary left' "$SLUICE" query made -o rows.csv --where 'id=1'
+[ "$(tr -d '\r' <rows.csv)" = "$(printf 'id,region,fare,ts\n1,quito,10.5,100')" ] || wrong 'rows.csv differs'
+also 0 "$SLUICE" query made -o rows.jsonl --json
+out_is '{"rows":3,"file":"rows.jsonl"}'
+[ "$(ls rows.*)" = "$(printf 'rows.csv\nrows.jsonl')" ] || wrong 'other files are left'
+run 0 '-o of a failed query leaves what was there' sh -c "echo old >kept.csv; \"$SLUICE\" query made --where 'nope=1' -o kept.csv; echo \$?; cat kept.csv; ls kept.csv*"
+out_is "$(printf '1\nold\nkept.csv')"
+run 0 '--explain on standard error' "$SLUICE" query made --explain --where "region = 'lagos'"
+out_is '{"id":2,"region":"lagos","fare":20.0,"ts":100}'
+err_has '^rows out  *1$'
+err_has '^bytes read '
+run 0 'as of an instant' sh -c "\"$SLUICE\" timeline made --json | sed 's/.*\"instant\":\"\([0-9]*\)\".*/\1/' >then; printf 'id,region,fare,ts\n9,quito,1,1\n' | \"$SLUICE\" upsert made - --input-format csv >last
+    \"$SLUICE\" query made --format count --as-of \$(\"$SLUICE\" timeline made --json | sed 's/^\[{\"instant\":\"\([0-9]*\)\".*/\1/')"
+out_is 3
+count_is made 4
+
+# ---- services ----
+
+run 0 'a log-structured table' "$SLUICE" upsert lsm trips.csv
+out_has '^upsert [0-9]* deltacommit: 3 rows in, '
+also 0 "$SLUICE" upsert lsm trips.csv
+run 0 'compact --dry-run changes nothing' "$SLUICE" compact lsm --dry-run
+out_has '^file group .* logs'
+also 0 "$SLUICE" compact lsm --dry-run --json
+out_has '"operations": *\['
+also 0 "$SLUICE" timeline lsm
+grep -q compaction "$out" && wrong 'there is a compaction'
+run 0 'compact --schedule-only, then --execute' "$SLUICE" compact lsm --schedule-only
+out_has '^compact [0-9]\{17\} scheduled: [12] tasks*$'
+instant=$(cut -d' ' -f2 "$out")
+also 0 "$SLUICE" info lsm
+out_has "^pending  *$instant compaction REQUESTED"
+also 0 "$SLUICE" compact lsm --execute "$instant"
+out_has "^compact $instant [a-z]*: [0-9]* log records in, 3 rows written, "
+count_is lsm 3
+run 0 'compact with nothing to do' "$SLUICE" compact lsm
+out_is 'compact: nothing to do'
+run 0 'rollback of the newest write' sh -c "printf 'id,region,fare,ts\n8,x,1,1\n' | \"$SLUICE\" upsert lsm - --input-format csv | cut -d' ' -f2 >i; \"$SLUICE\" rollback lsm \$(cat i)"
+out_has "^rollback [0-9]\{17\} rollback: undid $(cat i), 1 file deleted, "
+count_is lsm 3
+
+# ---- looking ----
+
+run 0 'info' "$SLUICE" info lsm
+for line in '^table  *rides$' '^kind  *version 10, MERGE_ON_READ, lsm_tree layout$' '^key  *id$' '^ordering  *ts$' '^index  *BUCKET, 2 buckets on id$' \
+    '^readable by  .' '^writable  *yes$' '^fare  *double$'; do out_has "$line"; done
+also 0 "$SLUICE" info lsm --json
+out_has '^{"uri":"lsm","name":"rides","version":10,"type":"MERGE_ON_READ","layout":"lsm_tree"'
+run 0 'timeline' "$SLUICE" timeline lsm
+out_has '^instant  *completed  *action  *state  *operation'
+out_has ' deltacommit  *COMPLETED  *UPSERT '
+also 0 "$SLUICE" timeline lsm --limit 1
+[ "$(wc -l <"$out")" -eq 2 ] || wrong '--limit 1 shows more'
+out_has rollback
+also 0 "$SLUICE" timeline lsm --limit 1 --json
+out_has '^\[{"instant":"[0-9]*".*"action":"rollback".*}\]$'
+run 0 'files' "$SLUICE" files lsm
+out_has '^file group .*level  kind '
+out_has ' 0  log '
+also 0 "$SLUICE" files lsm --base-only
+grep -q ' log ' "$out" && wrong '--base-only shows logs'
+out_has ' 1  base '
+also 0 "$SLUICE" files lsm --json
+out_has '^\[{"partition":"","file_id":"'
+run 0 'inspect a Parquet file' "$SLUICE" inspect copy.parquet
+out_has '^kind  *parquet$'
+also 0 "$SLUICE" inspect copy.parquet --json
+out_has '^{"kind":"parquet"'
+also 0 "$SLUICE" inspect copy.parquet --rows --limit 2
+[ "$(wc -l <"$out")" -eq 2 ] || wrong 'not two rows'
+also 0 "$SLUICE" inspect copy.parquet --rows --format count
+out_is 6
+run 0 'inspect properties and an instant' "$SLUICE" inspect t/.hoodie/hoodie.properties
+out_has '  hoodie.table.recordkey.fields  *id$'
+also 0 "$SLUICE" inspect "$(ls t/.hoodie/timeline/*.commit | head -n 1)" --json
+out_has '^{"kind":"avro"'
+run 0 'config list' "$SLUICE" config list
+out_has '^hoodie.index.type  *text  *BUCKET '
+also 0 "$SLUICE" config list --json
+out_has '^\[{"key":"hoodie'
+run 0 'config explain' "$SLUICE" config explain hoodie.index.type
+out_has '^hoodie.index.type$'
+also 0 "$SLUICE" config explain hoodie.index.type --json
+out_has '"default":"BUCKET"'
+run 0 'every listed setting can be given with its default' sh -c "\"$SLUICE\" config list --json | tr '{' '\n' | sed -n 's/.*\"key\":\"\([^\"]*\)\".*\"type\":\"\([^\"]*\)\",\"default\":\"\([^\"]*\)\".*/\1=\3 \2/p' |
+    while read -r setting type; do case \$setting in *=) [ \$type = text ] || continue ;; esac
+    \"$SLUICE\" version -c \"\$setting\" || exit 1; done"
+
+# ---- a terminal ----
+
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+    run 0 'a table on a terminal' script -qec "'$SLUICE' query made --columns id,region --where 'id=2'" /dev/null
+    out_has '^id  region'
+    if [ -z "${SL_TEST_QUICK:-}" ]; then
+        awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 1500000; i++) print i ",r" i % 7 "," i / 2 "," i }' >big.csv
+        run 0 'progress on a terminal' env TERM=xterm script -qec "'$SLUICE' bulk-insert big1 big.csv --key id --threads 1" /dev/null
+        out_has 'bulk-insert: [a-z]* .*/s'
+        out_has '.\[36m'
+        run 0 'NO_COLOR' env TERM=xterm NO_COLOR=1 script -qec "'$SLUICE' bulk-insert big2 big.csv --key id --threads 1" /dev/null
+        out_has 'bulk-insert: [a-z]* .*/s'
+        grep -q '.\[36m' "$out" && wrong 'there is color'
+        run 0 '--no-progress' env TERM=xterm script -qec "'$SLUICE' bulk-insert big3 big.csv --key id --threads 1 --no-progress" /dev/null
+        grep -q '.\[K' "$out" && wrong 'there is progress'
+    fi
+fi
+
+finish

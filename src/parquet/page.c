@@ -17,7 +17,7 @@ sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *par
         start = (uint64_t)meta->dictionary_page_offset;
     pages->parquet = parquet;
     pages->meta = meta;
-    pages->map = sl_file_map(parquet->file);
+    pages->map = sl_file_memory(parquet->file);
     pages->window.len = 0;
     pages->header_offset = 0;
     if (meta->num_values == 0) { /* no pages: offsets mean nothing */

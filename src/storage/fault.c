@@ -86,7 +86,7 @@ static sl_status faulty_read_at(sl_file *base, uint64_t offset, void *out, size_
 static const uint8_t *faulty_map(sl_file *base)
 {
     struct faulty_file *file = (struct faulty_file *)base;
-    return file->storage->kind == SL_FAULT_ERROR ? NULL : sl_file_map(file->inner);
+    return file->storage->kind == SL_FAULT_ERROR ? NULL : sl_file_memory(file->inner);
 }
 
 static void faulty_close(sl_file *base)

@@ -13,7 +13,7 @@ sl_status sl_file_read_at(sl_file *file, uint64_t offset, void *out, size_t len)
     return len ? file->vtable->read_at(file, offset, out, len) : SL_OK;
 }
 
-const uint8_t *sl_file_map(sl_file *file) { return file->vtable->map(file); }
+const uint8_t *sl_file_memory(sl_file *file) { return file->vtable->map(file); }
 
 void sl_file_close(sl_file *file)
 {

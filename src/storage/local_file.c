@@ -1,16 +1,15 @@
-/* Reading local files: pread, and on demand the whole file as mapped memory. */
+/* Reading local files, by pread only: a mapped file that another process cuts short ends ours with SIGBUS, and its
+ * pages would count as our memory. */
 #include "storage/storage_int.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct local_file {
     sl_file base;
     int fd;
-    _Atomic(void *) mapping; /* NULL until somebody asked */
 };
 
 static sl_status local_read_at(sl_file *base, uint64_t offset, void *out, size_t len)
@@ -33,34 +32,20 @@ static sl_status local_read_at(sl_file *base, uint64_t offset, void *out, size_t
     return SL_OK;
 }
 
-static const uint8_t *local_map(sl_file *base)
+static const uint8_t *local_memory(sl_file *base)
 {
-    struct local_file *file = (struct local_file *)base;
-    void *mapping = atomic_load(&file->mapping);
-    if (mapping || base->size == 0)
-        return mapping;
-    mapping = mmap(NULL, (size_t)base->size, PROT_READ, MAP_PRIVATE, file->fd, 0);
-    if (mapping == MAP_FAILED)
-        return NULL;
-    void *first = NULL;
-    if (!atomic_compare_exchange_strong(&file->mapping, &first, mapping)) {
-        munmap(mapping, (size_t)base->size); /* another thread was faster */
-        mapping = first;
-    }
-    return mapping;
+    (void)base;
+    return NULL;
 }
 
 static void local_close(sl_file *base)
 {
     struct local_file *file = (struct local_file *)base;
-    void *mapping = atomic_load(&file->mapping);
-    if (mapping)
-        munmap(mapping, (size_t)base->size);
     close(file->fd);
     sl_free(file);
 }
 
-static const struct file_vtable local_file_vtable = {local_read_at, local_map, local_close};
+static const struct file_vtable local_file_vtable = {local_read_at, local_memory, local_close};
 
 static sl_status file_of_fd(int fd, const char *path, sl_file **out)
 {

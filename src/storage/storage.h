@@ -31,8 +31,8 @@ uint64_t sl_file_size(const sl_file *file);
 const char *sl_file_path(const sl_file *file);
 /* Exactly len bytes, or an error: a shorter file is corrupt. */
 SL_MUST_USE sl_status sl_file_read_at(sl_file *file, uint64_t offset, void *out, size_t len);
-/* The file as mapped memory, or NULL when the storage cannot map; lives until sl_file_close. */
-const uint8_t *sl_file_map(sl_file *file);
+/* The bytes of a file that lies in memory anyway (sl_file_of_memory); NULL for all others. */
+const uint8_t *sl_file_memory(sl_file *file);
 void sl_file_close(sl_file *file);
 /* A file that is memory: borrowed `data` must outlive it. For tests and for files inside files. */
 SL_MUST_USE sl_status sl_file_of_memory(const void *data, size_t len, const char *name, sl_file **out);

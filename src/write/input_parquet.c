@@ -64,7 +64,7 @@ static sl_status file_bytes(struct input_owner *owner, const uint8_t **data, siz
     if (size > SIZE_MAX)
         return sl_input("a file of %" PRIu64 " bytes is too large to be read as Avro", size);
     *len = (size_t)size;
-    if ((*data = sl_file_map(file)) != NULL)
+    if ((*data = sl_file_memory(file)) != NULL)
         return SL_OK;
     if (!(owner->bytes = sl_malloc(*len)))
         return sl_nomem();

@@ -187,7 +187,7 @@ static void unmapped_files_match(void **state)
             check_ok(sl_storage_faulty(local, SL_FAULT_ERROR, nth, &faulty), "storage");
             sl_status status = sl_storage_open(faulty, path, &file);
             if (!status) {
-                assert_null(sl_file_map(file));
+                assert_null(sl_file_memory(file));
                 got.len = 0;
                 status = parquet_rows_text(file, false, NULL, &got);
                 sl_file_close(file);

@@ -1,214 +1,131 @@
-/*
- * What the tests of whole tables share: random numbers, checks that say what went wrong, batches into and text out of
- * the public interface, folders. Failures end the test program's current test through cmocka, or exit a child process.
- */
-#ifndef TABLE_SUPPORT_H
-#define TABLE_SUPPORT_H
+/* What the tests of tables share: a table in a scratch folder, its files made by hand, and what lies in a folder. */
+#ifndef TESTS_TABLE_SUPPORT_H
+#define TESTS_TABLE_SUPPORT_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "avro_support.h"
+#include "table/table_int.h"
+#include "unpack.h"
 
-#include "column/column.h"
-#include "sluice/sluice.h"
-#include "storage/storage.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-/* ---- random -------------------------------------------------------------------------------------------- */
-
-struct rng {
-    uint64_t state;
+struct test_table {
+    char root[512];
+    sl_table *table;
 };
 
-static inline uint64_t rng_next(struct rng *r)
+SL_INLINE void put_bytes(const struct test_table *t, const char *relative, const void *data, size_t len)
 {
-    r->state += 0x9e3779b97f4a7c15u;
-    uint64_t z = r->state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    unpack_entry(t->root, relative, data, len);
 }
 
-/* In [0, n). */
-static inline int64_t pick(struct rng *r, int64_t n) { return (int64_t)(rng_next(r) % (uint64_t)n); }
-static inline bool chance(struct rng *r, int percent) { return pick(r, 100) < percent; }
-
-static inline uint64_t number_from_environment(const char *name, uint64_t fallback)
+SL_INLINE void put_text(const struct test_table *t, const char *relative, const char *text)
 {
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 10) : fallback;
+    put_bytes(t, relative, text, strlen(text));
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------- */
-
-static inline void ok(sl_status status)
+/* Empty files. */
+SL_INLINE void put_files(const struct test_table *t, const char *folder, const char *const *names)
 {
-    if (!status)
-        return;
-    fprintf(stderr, "unexpected failure %d: %s\n", (int)sl_status_code(status), sl_status_message(status));
-    sl_status_free(status);
-    fail();
-}
-
-/* A call of the public interface that must succeed; `e` is its sluice_error. */
-#define OK(call)                                                                                             \
-    do {                                                                                                     \
-        memset(&e, 0, sizeof e);                                                                             \
-        if (call) {                                                                                          \
-            fprintf(stderr, "%s:%d: failure %d: %s\n", __FILE__, __LINE__, e.code, e.message);               \
-            fail();                                                                                          \
-        }                                                                                                    \
-    } while (0)
-
-/* ---- rows ---------------------------------------------------------------------------------------------- */
-
-struct text {
-    char *data;
-    size_t len, cap;
-};
-
-static inline void text_append(struct text *t, const char *data, size_t len)
-{
-    if (t->len + len + 1 > t->cap) {
-        t->cap = (t->len + len + 1) * 2;
-        t->data = realloc(t->data, t->cap);
+    for (size_t i = 0; names[i]; i++) {
+        char relative[1024];
+        snprintf(relative, sizeof relative, "%s%s%s", folder, *folder ? "/" : "", names[i]);
+        put_text(t, relative, "");
     }
-    memcpy(t->data + t->len, data, len);
-    t->len += len;
-    t->data[t->len] = 0;
 }
 
-static inline int text_collect(void *context, const char *data, size_t len)
+/* A record as an Avro container, as timeline files hold it. Takes over `record`. */
+SL_INLINE void put_avro(const struct test_table *t, const char *relative, const char *record_name,
+                        json_t *record)
 {
-    text_append(context, data, len);
-    return 0;
+    sl_buf bytes = {0};
+    assert_non_null(record);
+    OK(sl_avro_container_write(sl_avro_hudi_schema(record_name), record, &bytes));
+    put_bytes(t, relative, bytes.data, bytes.len);
+    sl_buf_free(&bytes);
+    json_decref(record);
 }
 
-static inline int line_order(const void *a, const void *b)
+SL_INLINE bool there_is(const struct test_table *t, const char *relative)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%s", t->root, relative);
+    return access(path, F_OK) == 0;
 }
 
-/* The lines of a text, sorted; frees the text. */
-static inline char *sorted_lines(struct text *t)
+SL_INLINE void remove_file(const struct test_table *t, const char *relative)
 {
-    size_t count = 0, cap = 16;
-    char **lines = malloc(cap * sizeof *lines);
-    for (char *at = t->data; at && *at;) {
-        char *end = strchr(at, '\n');
-        if (count == cap)
-            lines = realloc(lines, (cap *= 2) * sizeof *lines);
-        lines[count++] = at;
-        if (!end)
-            break;
-        *end = 0;
-        at = end + 1;
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%s", t->root, relative);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Names in a folder, sorted, one blank between; "-" when there is no such folder. Folders end with /. */
+SL_INLINE const char *names_in(const struct test_table *t, const char *relative)
+{
+    static char text[8192];
+    char path[2048];
+    sl_listing listing;
+    snprintf(path, sizeof path, "%s/%s", t->root, relative);
+    sl_status status = sl_storage_list(t->table->storage, path, &listing);
+    if (sl_status_code(status) == SL_E_NOT_FOUND) {
+        sl_status_free(status);
+        return "-";
     }
-    qsort(lines, count, sizeof *lines, line_order);
-    struct text out = {0};
-    text_append(&out, "", 0);
-    for (size_t i = 0; i < count; i++) {
-        text_append(&out, lines[i], strlen(lines[i]));
-        text_append(&out, "\n", 1);
-    }
-    free(lines);
-    free(t->data);
-    t->data = NULL;
-    return out.data;
+    OK(status);
+    size_t n = 0;
+    *text = 0;
+    for (size_t i = 0; i < listing.count; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s", i ? " " : "", listing.entries[i].name,
+                              listing.entries[i].is_dir ? "/" : "");
+    sl_listing_free(&listing);
+    return text;
 }
 
-static inline void export_schema(const sl_type *schema, struct ArrowSchema *out)
+SL_INLINE void open_with(struct test_table *t, const char *const *options)
 {
-    ok(sl_arrow_export_schema(schema, out));
+    sl_properties p = {0};
+    for (size_t i = 0; options && options[i]; i += 2)
+        OK(sl_properties_set(&p, options[i], options[i + 1]));
+    OK(sl_table_open(t->root, &p, NULL, &t->table));
+    sl_properties_free(&p);
 }
 
-/* Appends to an open writer; the batch stays the caller's. */
-static inline int writer_append(sluice_writer *w, sl_batch *batch, sluice_error *e)
+/* A table of hand-made properties. */
+SL_INLINE struct test_table table_of(const char *properties)
 {
-    struct ArrowArray array;
-    ok(sl_arrow_export_batch(batch, &array));
-    return sluice_writer_append(w, &array, e);
+    struct test_table t = {"", NULL};
+    scratch_make(t.root, sizeof t.root);
+    put_text(&t, ".hoodie/hoodie.properties", properties);
+    put_text(&t, ".hoodie/timeline/", "");
+    open_with(&t, NULL);
+    return t;
 }
 
-/* One commit of one batch. */
-static inline int write_batch(sluice_table *t, enum sluice_operation operation, sl_batch *batch,
-                              sluice_commit_info *info, sluice_error *e)
+/* A table made by sl_table_create: schema text and key, value, ..., NULL. */
+SL_INLINE struct test_table table_created(const char *schema_text, const char *const *properties)
 {
-    struct ArrowSchema schema;
-    sluice_writer *w;
-    export_schema(batch->schema, &schema);
-    int code = sluice_writer_open(t, operation, &schema, &w, e);
-    schema.release(&schema);
-    if (code)
-        return code;
-    info->size = sizeof *info;
-    code = writer_append(w, batch, e);
-    if (!code)
-        code = sluice_writer_commit(w, info, e);
-    sluice_writer_close(w);
-    return code;
+    struct test_table t = {"", NULL};
+    struct sl_create_options options = {.name = "t1"};
+    scratch_make(t.root, sizeof t.root);
+    OK(sl_schema_parse(schema_text, &options.schema));
+    for (size_t i = 0; properties && properties[i]; i += 2)
+        OK(sl_properties_set(&options.properties, properties[i], properties[i + 1]));
+    OK(sl_table_create(t.root, &options));
+    sl_type_unref(options.schema);
+    sl_properties_free(&options.properties);
+    open_with(&t, NULL);
+    return t;
 }
 
-struct query {
-    const char *const *columns; /* NULL: all */
-    size_t column_count;
-    const char *where, *as_of;
-    bool read_optimized;
-};
-
-/* Rows of the table in canonical form, sorted; *out is the caller's to free. */
-static inline int read_rows(sluice_table *t, const struct query *q, char **out, sluice_error *e)
+SL_INLINE void table_reopen(struct test_table *t, const char *const *options)
 {
-    sluice_scan *s;
-    struct ArrowArrayStream rows;
-    struct text text = {0};
-    int code = sluice_scan_new(t, &s, e);
-    if (code)
-        return code;
-    if (q->columns)
-        code = sluice_scan_columns(s, q->columns, q->column_count, e);
-    if (!code && q->where)
-        code = sluice_scan_where(s, q->where, e);
-    if (!code && q->as_of)
-        code = sluice_scan_as_of(s, q->as_of, e);
-    if (!code && q->read_optimized)
-        code = sluice_scan_read_optimized(s, e);
-    if (!code)
-        code = sluice_scan_stream(s, &rows, e);
-    if (!code) {
-        sluice_output_options o = {.size = sizeof o, .format = SLUICE_TEXT_CANONICAL};
-        text_append(&text, "", 0);
-        code = sluice_output_text(&rows, &o, text_collect, &text, NULL, e);
-    }
-    sluice_scan_free(s);
-    if (code)
-        free(text.data);
-    else
-        *out = sorted_lines(&text);
-    return code;
+    sl_table_close(t->table);
+    t->table = NULL;
+    open_with(t, options);
 }
 
-/* ---- folders ------------------------------------------------------------------------------------------- */
-
-static inline void temporary_folder(char *out, size_t bytes)
+SL_INLINE void table_gone(struct test_table *t)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(out, bytes, "%s/sluice-test-XXXXXX", base && *base ? base : "/tmp");
-    assert_non_null(mkdtemp(out));
-}
-
-static inline void remove_folder(const char *path)
-{
-    sl_storage *local;
-    ok(sl_storage_local(&local));
-    ok(sl_storage_delete_tree(local, path));
-    sl_storage_free(local);
+    sl_table_close(t->table);
+    scratch_remove(t->root);
 }
 
 #endif

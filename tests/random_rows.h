@@ -2,7 +2,7 @@
 #ifndef RANDOM_ROWS_H
 #define RANDOM_ROWS_H
 
-#include "table_support.h"
+#include "engine_support.h"
 
 static inline void random_field(struct rng *r, int depth, const char *name, sl_field *out);
 

@@ -187,6 +187,8 @@ const char *seconds_text(double seconds, char out[NUMBER_TEXT]);
 void print_json(json_t *object);
 /* The result of a write or service: line or object. `rejected` rows were left out (-1: not asked for). */
 void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected);
+/* What --explain says about it, on standard error. */
+void explain_commit(const struct args *args, const sluice_commit_info *info);
 
 /* malloc and friends that end the program (status 1) when there is no memory: the command holds little of it. */
 void *cli_alloc(size_t bytes);

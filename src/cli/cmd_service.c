@@ -81,6 +81,7 @@ static int run(const struct args *args, sluice_table *table)
         return fail_error(args, &e);
     progress_end();
     progress_explain();
+    explain_commit(args, &info);
     print_commit(args, &info, -1);
     return STATUS_DONE;
 }

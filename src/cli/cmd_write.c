@@ -164,6 +164,7 @@ static int commit(struct write_run *w)
         return fail_error(w->args, &e);
     progress_end();
     progress_explain();
+    explain_commit(w->args, &info);
     print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
     return STATUS_DONE;
 }

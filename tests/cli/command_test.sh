@@ -170,6 +170,9 @@ run 0 '--explain on standard error' "$SLUICE" query made --explain --where "regi
 out_is '{"id":2,"region":"lagos","fare":20.0,"ts":100}'
 err_has '^rows out  *1$'
 err_has '^bytes read '
+run 0 '--explain of a write' "$SLUICE" upsert made trips.csv --explain
+err_has '^writing '
+err_has '^rows written  *3$'
 run 0 'as of an instant' sh -c "\"$SLUICE\" timeline made --json | sed 's/.*\"instant\":\"\([0-9]*\)\".*/\1/' >then; printf 'id,region,fare,ts\n9,quito,1,1\n' | \"$SLUICE\" upsert made - --input-format csv >last
     \"$SLUICE\" query made --format count --as-of \$(\"$SLUICE\" timeline made --json | sed 's/^\[{\"instant\":\"\([0-9]*\)\".*/\1/')"
 out_is 3

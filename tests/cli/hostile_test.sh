@@ -230,21 +230,24 @@ err_has '^sluice: query: nowhere/rows.csv: No such file or directory$'
 # ---- permissions: root may everything, so another user is tried ----
 
 as_user=
+open=$(mktemp -d /tmp/sluice-cli-XXXXXX) # other users do not get into $work
+trap 'chmod -R u+w "$work" "$open"; rm -rf "$work" "$open"' EXIT
+cp -r t "$open/t" && cp -r t "$open/locked" && chmod -R a-w "$open/locked"
+cp good.csv "$open" && cp good.csv "$open/secret.csv" && chmod 0 "$open/secret.csv"
 if [ "$(id -u)" -eq 0 ]; then
     as_user='setpriv --reuid=65534 --regid=65534 --clear-groups'
-    chmod 755 "$work"
+    chown -R 65534:65534 "$open/t"
+    chmod 755 "$open"
 fi
-if $as_user "$SLUICE" query t --format count >"$out" 2>"$err"; then
-    cp -r t locked && chmod -R a-w locked
-    run 0 'a read-only table can be read' $as_user "$SLUICE" query locked --format count
+if $as_user "$SLUICE" query "$open/t" --format count >"$out" 2>"$err"; then
+    run 0 'a read-only table can be read' $as_user "$SLUICE" query "$open/locked" --format count
     out_is 2
-    run 1 'a read-only table cannot be written' $as_user "$SLUICE" upsert locked good.csv
-    err_has '^sluice: upsert: .*\(Permission denied\|denied\)'
-    run 1 'nor can one be made in a read-only folder' $as_user "$SLUICE" create locked/inner --schema 'id long' --key id
+    run 1 'a read-only table cannot be written' $as_user "$SLUICE" upsert "$open/locked" "$open/good.csv"
+    err_has '^sluice: upsert: .*denied'
+    run 1 'nor can one be made in a read-only folder' $as_user "$SLUICE" create "$open/locked/inner" --schema 'id long' --key id
     err_has 'denied'
-    cp good.csv secret.csv && chmod 0 secret.csv
-    run 1 'an input that may not be read' $as_user "$SLUICE" upsert t secret.csv
-    err_has '^sluice: upsert: secret.csv: Permission denied$'
+    run 1 'an input that may not be read' $as_user "$SLUICE" upsert "$open/t" "$open/secret.csv"
+    err_has '^sluice: upsert: .*secret.csv: Permission denied$'
 else
     echo 'skipped: permissions (no other user can run the command here)'
 fi
@@ -296,7 +299,7 @@ kill $feeder 2>/dev/null
 wait $feeder 2>/dev/null
 out_is_empty
 count_is t 4
-ls "${TMPDIR:-/tmp}"/sluice-input-* >/dev/null 2>&1 && wrong 'the copy of standard input is left'
+ls "$TMPDIR"/sluice-input-* >/dev/null 2>&1 && wrong 'the copy of standard input is left'
 
 begin 'interrupted while files are written: status 130, nothing of it is left'
 awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 400000; i++) print i ",r" i % 20 "," i / 2 "," i }' >big.csv

@@ -11,6 +11,7 @@ root=$PWD
 [ -x "$SLUICE" ] || { echo "no command at $SLUICE: make it, or set SLUICE"; exit 1; }
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+export TMPDIR="$work"
 out=$work/.out err=$work/.err
 : >"$out" >"$err"
 passed=0 failed=0 name=

@@ -253,7 +253,8 @@ sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
     json_t *metadata = NULL;
     sl_status status = SL_OK;
     SL_GO(txn_reconcile(txn));
-    qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
+    if (txn->stats) /* qsort wants memory even for nothing */
+        qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
     SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested,
                                   &metadata));
     status = txn_complete(txn, metadata);

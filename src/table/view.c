@@ -89,7 +89,8 @@ static sl_status collect_replaced(const sl_table *table, const sl_timeline *time
         json_decref(commit);
         SL_TRY_CTX(status, "instant %s", instant->requested);
     }
-    qsort(marks->items, marks->count, sizeof *marks->items, mark_compare);
+    if (marks->items) /* qsort wants memory even for nothing */
+        qsort(marks->items, marks->count, sizeof *marks->items, mark_compare);
     return SL_OK;
 }
 
@@ -111,7 +112,8 @@ static sl_status collect_pending_compactions(const sl_table *table, const sl_tim
         json_decref(plan);
         SL_TRY_CTX(status, "plan %s", instant->requested);
     }
-    qsort(marks->items, marks->count, sizeof *marks->items, mark_compare);
+    if (marks->items) /* qsort wants memory even for nothing */
+        qsort(marks->items, marks->count, sizeof *marks->items, mark_compare);
     return SL_OK;
 }
 
@@ -392,8 +394,9 @@ sl_status sl_group_read_slice(const sl_file_group *group, bool read_optimized, s
     SL_NEW_ARRAY(slice.logs, logs + 1);
     slice.base = group->slices[last].base;
     for (size_t i = last + 1; i-- > 0;) { /* older slice first: spec/lsm-layout.md 7, rule 4 */
-        memcpy(slice.logs + slice.log_count, group->slices[i].logs,
-               group->slices[i].log_count * sizeof *slice.logs);
+        if (group->slices[i].log_count)
+            memcpy(slice.logs + slice.log_count, group->slices[i].logs,
+                   group->slices[i].log_count * sizeof *slice.logs);
         slice.log_count += group->slices[i].log_count;
     }
     *found = slice.base || slice.log_count;

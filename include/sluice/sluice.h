@@ -252,10 +252,11 @@ SLUICE_API int sluice_schema_of_file(const char *path, const char *format, struc
 typedef struct sluice_input_options {
     size_t size;
     const char *format; /* parquet, csv, tsv, jsonl, avro; NULL: by extension */
-    const struct ArrowSchema
-        *schema; /* types wanted for columns of these names (a table's schema); NULL: as found */
-    void (*reject)(void *context, const char *row,
-                   const char *message); /* NULL: a bad row is an error; else it is handed here and skipped */
+    /* The stream gets exactly these columns: values are converted, a missing column is null, a surplus one is an
+     * error. NULL: the columns and types of the file. */
+    const struct ArrowSchema *schema;
+    /* NULL: a bad row is an error. Else it is handed here and skipped. */
+    void (*reject)(void *context, const char *row, const char *message);
     void *context;
     char delimiter;        /* CSV; 0: comma (tab for tsv) */
     const char *null_text; /* CSV: an unquoted field of this text is null; NULL: the empty field */

@@ -18,7 +18,10 @@ struct step {
     uint64_t done, total;
 };
 
+#define DELAY_SECONDS 1
+
 static struct {
+    double delay; /* seconds before the first line is drawn */
     bool is_shown_later; /* a terminal, and nobody said no */
     bool is_on_screen;
     bool has_color;
@@ -46,6 +49,7 @@ static bool is_capable_terminal(void)
 void progress_begin(const struct args *args)
 {
     const char *no_color = getenv("NO_COLOR");
+    const char *delay = getenv("SLUICE_PROGRESS_DELAY"); /* seconds; so that a test need not be slow */
     pthread_mutex_lock(&lock);
     memset(&progress, 0, sizeof progress);
     progress.is_shown_later =
@@ -54,6 +58,7 @@ void progress_begin(const struct args *args)
     progress.is_explained = given(args, OPT_EXPLAIN);
     progress.what = args->what;
     progress.begun = monotonic_seconds();
+    progress.delay = delay ? atof(delay) : DELAY_SECONDS;
     pthread_mutex_unlock(&lock);
 }
 
@@ -116,7 +121,7 @@ void progress_update(const char *step, uint64_t done, uint64_t total)
     s->done = done > s->done ? done : s->done; /* threads report out of order */
     s->total = total;
     s->ended = now;
-    if (progress.is_shown_later && now - progress.begun >= 1 && now - progress.drawn >= 0.1) {
+    if (progress.is_shown_later && now - progress.begun >= progress.delay && now - progress.drawn >= 0.1) {
         progress.drawn = now;
         progress.is_on_screen = true;
         draw(s, now);

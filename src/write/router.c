@@ -233,10 +233,11 @@ static sl_status spill_largest(struct router *r, size_t more_than, bool *spilled
 /* A sorter without rows finds no room when many small ones hold the budget: then crumbs must do. */
 static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows, size_t count)
 {
+    sl_sorter *sorter = r->groups[group].sorter;
     for (;;) {
         bool spilled;
-        sl_status status = sl_sorter_append(r->groups[group].sorter, batch, rows, count);
-        if (sl_status_code(status) != SL_E_MEMORY)
+        sl_status status = sl_sorter_append(sorter, batch, rows, count);
+        if (sl_status_code(status) != SL_E_MEMORY || !sl_sorter_usable(sorter))
             return status;
         sl_status spill = spill_largest(r, 0, &spilled);
         if (spill || !spilled) {

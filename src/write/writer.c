@@ -94,8 +94,8 @@ static sl_status check_ordering(const sl_writer *w, const sl_batch *rows)
         const sl_array *column = rows->columns[at];
         for (int64_t r = 0; column->null_count && r < rows->rows; r++)
             if (!sl_is_valid(column, r))
-                return sl_input("column %s: the ordering value of row %" PRIu64 " is null",
-                                w->table->ordering.items[i], w->rows_in + (uint64_t)r + 1);
+                return sl_input("column %s: the ordering value of row %" PRId64 " is null",
+                                w->table->ordering.items[i], r);
     }
     return SL_OK;
 }
@@ -138,8 +138,8 @@ done:
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
-    return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64, w->rows_in + 1,
-                               w->rows_in + (uint64_t)batch->rows)
+    return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64 " (row 0 is the first of them)",
+                               w->rows_in + 1, w->rows_in + (uint64_t)batch->rows)
                   : SL_OK;
 }
 

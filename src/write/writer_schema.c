@@ -19,15 +19,12 @@ static bool is_meta(const char *name)
     return false;
 }
 
-static sl_status check_column(const sl_table *table, const sl_field *field, const sl_type *input)
+/* `null_for_missing`: a missing nullable column is filled with nulls instead of refused. */
+static sl_status check_column(const sl_field *field, const sl_type *input, bool null_for_missing)
 {
     int at = sl_type_field_index(input, field->name);
-    bool null_for_missing = sl_table_setting_true(table, "hoodie.write.set.null.for.missing.columns", false);
     if (at < 0 && !(field->nullable && null_for_missing))
-        return sl_hint(sl_input("column %s of the table is missing from the input", field->name),
-                       field->nullable
-                           ? "-c hoodie.write.set.null.for.missing.columns=true writes null into it"
-                           : "the column does not allow null");
+        return sl_input("column %s of the table is missing from the input", field->name);
     if (at >= 0 && !sl_cast_possible(input->fields[at].type, field->type)) {
         char *from = NULL, *to = NULL;
         sl_status status = sl_type_text(input->fields[at].type, &from);
@@ -51,9 +48,11 @@ sl_status writer_row_columns(const sl_table *table, const sl_type *current, cons
     size_t count = current->field_count;
     SL_NEW_ARRAY(fields, current->field_count + input->field_count + 1);
     sl_status status = SL_OK;
+    bool null_for_missing = sl_table_setting_true(table, "hoodie.write.set.null.for.missing.columns", false);
     memcpy(fields, current->fields, count * sizeof *fields);
     for (size_t i = 0; i < current->field_count; i++)
-        SL_GO(check_column(table, &current->fields[i], input));
+        SL_GO(sl_hint(check_column(&current->fields[i], input, null_for_missing),
+                      "-c hoodie.write.set.null.for.missing.columns=true writes null into missing columns"));
     for (size_t i = 0; i < input->field_count; i++) {
         const sl_field *f = &input->fields[i];
         if (is_meta(f->name) || sl_type_field_index(current, f->name) >= 0)
@@ -89,7 +88,7 @@ sl_status writer_key_columns(const sl_table *table, const sl_type *current, cons
         if (!in_list(&table->keygen.record_fields, f->name) &&
             !in_list(&table->keygen.partition_fields, f->name))
             continue;
-        SL_GO(check_column(table, f, input));
+        SL_GO(sl_hint(check_column(f, input, false), "a delete needs the key and partition columns"));
         fields[count++] = *f;
     }
     status = sl_type_struct(fields, count, out);

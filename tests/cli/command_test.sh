@@ -256,14 +256,14 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
     run 0 'a table on a terminal' script -qec "'$SLUICE' query made --columns id,region --where 'id=2'" /dev/null
     out_has '^id  region'
     if [ -z "${SL_TEST_QUICK:-}" ]; then
-        awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 1500000; i++) print i ",r" i % 7 "," i / 2 "," i }' >big.csv
-        run 0 'progress on a terminal' env TERM=xterm script -qec "'$SLUICE' bulk-insert big1 big.csv --key id --threads 1" /dev/null
+        awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 200000; i++) print i ",r" i % 7 "," i / 2 "," i }' >big.csv
+        run 0 'progress on a terminal' env TERM=xterm SLUICE_PROGRESS_DELAY=0 script -qec "'$SLUICE' bulk-insert big1 big.csv --key id --threads 1" /dev/null
         out_has 'bulk-insert: [a-z]* .*/s'
         out_has '.\[36m'
-        run 0 'NO_COLOR' env TERM=xterm NO_COLOR=1 script -qec "'$SLUICE' bulk-insert big2 big.csv --key id --threads 1" /dev/null
+        run 0 'NO_COLOR' env TERM=xterm NO_COLOR=1 SLUICE_PROGRESS_DELAY=0 script -qec "'$SLUICE' bulk-insert big2 big.csv --key id --threads 1" /dev/null
         out_has 'bulk-insert: [a-z]* .*/s'
         grep -q '.\[36m' "$out" && wrong 'there is color'
-        run 0 '--no-progress' env TERM=xterm script -qec "'$SLUICE' bulk-insert big3 big.csv --key id --threads 1 --no-progress" /dev/null
+        run 0 '--no-progress' env TERM=xterm SLUICE_PROGRESS_DELAY=0 script -qec "'$SLUICE' bulk-insert big3 big.csv --key id --threads 1 --no-progress" /dev/null
         grep -q '.\[K' "$out" && wrong 'there is progress'
     fi
 fi

@@ -123,6 +123,7 @@ SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_colum
 /* Rows `rows[0..count)` of the batch. Copies. Over the budget the sorter spills its own rows first; SL_E_MEMORY when it
  * has none and others hold the budget: nothing was taken then, the owner may spill another sorter and try again. */
 SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+bool sl_sorter_usable(const sl_sorter *sorter); /* false: an append failed half way, the sorter may only be freed */
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);
 /* Sorts what is in memory and writes it as one run to a temporary file (already unlinked: a crash leaves nothing). */

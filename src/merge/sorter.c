@@ -94,6 +94,8 @@ size_t sl_sorter_memory(const sl_sorter *s)
            s->rows_in_memory * ROW_OVERHEAD;
 }
 
+bool sl_sorter_usable(const sl_sorter *s) { return !s->failed && !s->finished; }
+
 void sorter_set_chunk_bytes(sl_sorter *s, size_t bytes) { s->chunk_target = bytes; }
 
 uint64_t sl_sorter_rows(const sl_sorter *s) { return s->rows; }

@@ -88,41 +88,33 @@ static sl_status plan_json(const sl_table *table, const sl_instant *target, cons
     return *out ? SL_OK : sl_nomem();
 }
 
-/* Paths of a plan are absolute on the machine that wrote it; a table that was moved keeps the old ones. */
-static const char *relative_to_table(const sl_table *table, const char *path)
+/* The place of a file below the table. A plan's paths are absolute on the machine that wrote them, and a table that was
+ * copied or moved keeps the old ones; partition and name hold wherever the table is. */
+static sl_status planned_file(const char *partition, const char *path, sl_strings *out)
 {
-    size_t n = strlen(table->path);
-    const char *scheme = strstr(path, ":/");
-    if (scheme)
-        for (path = scheme + 1; path[0] == '/' && path[1] == '/';)
-            path++;
-    if (strncmp(path, table->path, n) == 0 && path[n] == '/')
-        return path + n + 1;
-    const char *folder = strrchr(table->path, '/');
-    folder = folder ? folder : table->path;
-    size_t folder_len = strlen(folder);
-    for (const char *at = path; (at = strstr(at, folder)); at++)
-        if (at[folder_len] == '/')
-            return at + folder_len + 1;
-    return NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char *relative;
+    if (!slash || !partition)
+        return sl_corrupt("rollback plan names no file in a partition: %s", path ? path : "no path");
+    SL_TRY(sl_path_join(partition, slash + 1, &relative));
+    size_t len = strlen(path), tail = strlen(relative);
+    bool inside = len > tail && path[len - tail - 1] == '/' && strcmp(path + len - tail, relative) == 0 &&
+                  strncmp(relative, "../", 3) != 0 && !strstr(relative, "/../");
+    sl_status status =
+        inside ? sl_strings_add(out, relative)
+               : sl_corrupt("rollback plan names %s, which is outside the table's partition \"%s\"", path,
+                            partition);
+    sl_free(relative);
+    return status;
 }
 
-static sl_status plan_files(const sl_table *table, const json_t *plan, sl_strings *out)
+static sl_status plan_files(const json_t *plan, sl_strings *out)
 {
     json_t *request, *path;
     size_t i, j;
     json_array_foreach(json_object_get(plan, "RollbackRequests"), i, request)
-    {
-        json_array_foreach(json_object_get(request, "filesToBeDeleted"), j, path)
-        {
-            const char *relative =
-                json_is_string(path) ? relative_to_table(table, json_string_value(path)) : NULL;
-            if (!relative || strstr(relative, "../"))
-                return sl_corrupt("rollback plan names %s, which is outside the table",
-                                  json_is_string(path) ? json_string_value(path) : "no path");
-            SL_TRY(sl_strings_add(out, relative));
-        }
-    }
+        json_array_foreach(json_object_get(request, "filesToBeDeleted"), j, path) SL_TRY(planned_file(
+            json_string_value(json_object_get(request, "partitionPath")), json_string_value(path), out));
     return SL_OK;
 }
 
@@ -264,8 +256,9 @@ sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep
     sl_status status = SL_OK;
     SL_GO(files_of(table, instant->requested, &files));
     SL_GO(delete_files(table, &files));
-    SL_GO(delete_state(table, instant, SL_INFLIGHT));
+    /* Inflight goes last: it says that there may be markers, whose files the next try would meet. */
     SL_GO(markers_delete(table, instant->requested));
+    SL_GO(delete_state(table, instant, SL_INFLIGHT));
     *files_deleted = files.count;
 done:
     sl_strings_free(&files);
@@ -317,7 +310,7 @@ static sl_status resume(sl_table *table, const sl_instant *pending)
         status = sl_unsupported("rollback of the unknown action \"%s\"", action);
         goto done;
     }
-    SL_GO(plan_files(table, plan, &files));
+    SL_GO(plan_files(plan, &files));
     if (!pending->has_inflight)
         SL_GO(instant_create(table, &rollback, SL_INFLIGHT, NULL, NULL));
     SL_GO(finish(table, &rollback, &target, &files));

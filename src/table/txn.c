@@ -233,19 +233,22 @@ static sl_status txn_complete(sl_txn *txn, const json_t *metadata)
                   : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, "HoodieCommitMetadata");
 }
 
-/* After a failed create: an error of the last fsync may come when the file is already there, and then it
- * counts. */
-static bool completed_file_exists(const sl_txn *txn)
+/* After a failed create: an error of the last fsync may come when the file is already there, and then it counts. Where that
+ * cannot be told nothing may be undone here; the next writer sees what it is. */
+static bool completed_file_may_exist(const sl_txn *txn)
 {
     char name[96], *path;
+    sl_entry entry;
     if (!*txn->instant.completed)
         return false;
     sl_instant_file(&txn->instant, SL_COMPLETED, name);
     if (sl_status_ignore(timeline_path(txn->table, name, &path)))
-        return false;
-    bool exists = sl_storage_exists(txn->table->storage, path);
+        return true;
+    sl_status status = sl_storage_stat(txn->table->storage, path, &entry);
+    bool absent = sl_status_code(status) == SL_E_NOT_FOUND;
+    sl_status_free(status);
     sl_free(path);
-    return exists;
+    return !absent;
 }
 
 sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
@@ -258,7 +261,7 @@ sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
     SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested,
                                   &metadata));
     status = txn_complete(txn, metadata);
-    if (status && completed_file_exists(txn)) {
+    if (status && completed_file_may_exist(txn)) {
         status = sl_context(status, "instant %s is published, but perhaps not yet durable",
                             txn->instant.requested);
         json_decref(metadata);

@@ -6,7 +6,9 @@
  * replace the winner's file, and an exclusive open would show a file that is not whole. replace write
  * `<name>.<uuid>`, fsync, rename(2) over the name, fsync the folder.
  *
- * A crash leaves at most the temporary file, whose name readers ignore (spec/timeline.md 4).
+ * A crash leaves at most the temporary file, whose name readers ignore (spec/timeline.md 4). Empty files are
+ * whole as soon as they exist, so an exclusive open does for them. Markers must be made so: Hudi's rollback
+ * takes every name in a marker folder for a marker, and fails on one that ends with a uuid.
  */
 #include "storage/storage_int.h"
 #include <errno.h>
@@ -76,19 +78,25 @@ static sl_status claim_name(const char *temporary, const char *path)
     return local_error(path, "create", errno);
 }
 
+static sl_status create_through_temporary(const char *path, const void *data, size_t len)
+{
+    char *temporary;
+    SL_TRY(write_temporary(path, data, len, &temporary));
+    sl_status status = claim_name(temporary, path);
+    unlink(temporary); /* gone already where it was renamed */
+    sl_free(temporary);
+    return status;
+}
+
 sl_status local_create_if_absent(sl_storage *storage, const char *path, const void *data, size_t len)
 {
     (void)storage;
-    char *temporary;
     struct stat info;
     if (lstat(path, &info) == 0) /* lost already: spare the disk */
         return local_error(path, "create", EEXIST);
     SL_TRY(local_remove_checksum_file(path));
-    SL_TRY_CTX(write_temporary(path, data, len, &temporary), "creating %s", path);
-    sl_status status = claim_name(temporary, path);
-    unlink(temporary); /* gone already where it was renamed */
-    sl_free(temporary);
-    SL_TRY(status);
+    SL_TRY_CTX(len ? create_through_temporary(path, data, len) : write_durably(path, data, 0), "creating %s",
+               path);
     SL_TRY_CTX(local_sync_parent(path), "%s was created but may not survive a power failure", path);
     return SL_OK;
 }

@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-sl_status router_init(struct router *r, const sl_table *table, const sl_type *schema)
+void router_init(struct router *r, const sl_table *table, const sl_type *schema)
 {
     memset(r, 0, sizeof *r);
     r->table = table;
     r->schema = sl_type_ref(schema);
-    r->partition_cap = 64;
-    SL_NEW_ARRAY(r->partition_slots, r->partition_cap);
-    return SL_OK;
 }
 
 void router_free(struct router *r)
@@ -54,11 +51,12 @@ static size_t partition_slot(const struct router *r, const char *path, size_t le
 static sl_status partitions_grow(struct router *r)
 {
     size_t *old = r->partition_slots;
-    size_t *slots = sl_calloc(r->partition_cap * 2, sizeof *slots);
+    size_t cap = r->partition_cap ? r->partition_cap * 2 : 64;
+    size_t *slots = sl_calloc(cap, sizeof *slots);
     if (!slots)
         return sl_nomem();
     r->partition_slots = slots;
-    r->partition_cap *= 2;
+    r->partition_cap = cap;
     for (size_t i = 0; i < r->partitions.count; i++)
         slots[partition_slot(r, r->partitions.items[i], strlen(r->partitions.items[i]))] = i + 1;
     sl_free(old);
@@ -89,6 +87,8 @@ static sl_status check_path(const char *path, size_t len)
 
 static sl_status partition_index(struct router *r, const uint8_t *path, size_t len, size_t *out)
 {
+    if (!r->partition_slots)
+        SL_TRY(partitions_grow(r));
     size_t slot = partition_slot(r, (const char *)path, len);
     if (r->partition_slots[slot]) {
         *out = r->partition_slots[slot] - 1;

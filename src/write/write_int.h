@@ -28,7 +28,7 @@ struct router {
     size_t *touched, *group_rows; /* group_rows: per group, cleared after use */
     size_t scratch_rows, scratch_groups;
 };
-SL_MUST_USE sl_status router_init(struct router *r, const sl_table *table, const sl_type *schema);
+void router_init(struct router *r, const sl_table *table, const sl_type *schema);
 /* keys, partitions: one value a row of `batch` (whose schema is r->schema). */
 SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys,
                                  const sl_array *partitions);

@@ -38,7 +38,7 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
                                     : writer_row_columns(table, current, input, &w->columns));
     SL_GO(sl_keygen_check(&table->keygen, w->columns, &table->runtime));
     SL_GO(writer_buffer_schema(table, operation, w->columns, current, &w->buffered));
-    SL_GO(router_init(&w->router, table, w->buffered));
+    router_init(&w->router, table, w->buffered);
     *out = w;
 done:
     sl_type_unref(current);
@@ -200,13 +200,14 @@ static void result_fill(const sl_writer *w, const struct commit *c, struct sl_wr
     r->seconds = sl_monotonic() - w->start;
 }
 
-static sl_status writer_reset(sl_writer *w)
+/* Cannot fail: what was written is published. */
+static void writer_reset(sl_writer *w)
 {
     router_free(&w->router);
     w->rows_in = 0;
     w->saw_deletes = false;
     w->start = sl_monotonic();
-    return router_init(&w->router, w->table, w->buffered);
+    router_init(&w->router, w->table, w->buffered);
 }
 
 /* The middle of every write: the groups' files, inside a transaction that somebody else may hold. */
@@ -243,7 +244,7 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
     SL_GO(sl_txn_commit(committing, schema.data_text, r.completed));
     result_fill(w, &c, &r);
     *result = r;
-    status = writer_reset(w);
+    writer_reset(w);
 done:
     sl_txn_abort(txn);
     sl_write_schema_free(&schema);

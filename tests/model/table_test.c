@@ -558,7 +558,7 @@ static void execute_in_parts(struct model *m, const char *instant)
         for (int runs = chance(&m->rng, 20) ? 2 : 1; runs > 0; runs--, count++) {
             size_t bytes;
             const void *task = sluice_job_task(job, i, &bytes);
-            OK(sluice_task_run(m->path, task, bytes, NULL, &results[count], &sizes[count], &e));
+            OK(sluice_task_run(m->path, task, bytes, NULL, NULL, &results[count], &sizes[count], &e));
         }
     OK(sluice_job_commit(job, (const void *const *)results, sizes, count, &info, &e));
     assert_string_equal(info.instant, instant);

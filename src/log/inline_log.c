@@ -211,10 +211,11 @@ static sl_status add_block(const struct log_block *block, const sl_type *schema,
         return SL_OK;
     struct sl_inline_piece piece = {0};
     sl_status status = read_piece(block, schema, delete_schema, &piece);
-    if (!status && piece.batch->rows > 0)
+    bool is_kept = !status && piece.batch->rows > 0; /* a metadata table begins with empty blocks */
+    if (is_kept)
         status = add_piece(log, cap, &piece);
-    else
-        piece_free(&piece); /* a failure, or an empty block as a metadata table is begun with */
+    if (!is_kept || status)
+        piece_free(&piece);
     return status;
 }
 

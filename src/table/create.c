@@ -46,8 +46,9 @@ static sl_status check_fields(const sl_type *schema, const sl_strings *fields, c
             if (index < 0)
                 break;
         }
+        bool left_over = at != NULL; /* a member of something that has none */
         sl_free(path);
-        if (index < 0)
+        if (index < 0 || left_over)
             return sl_input("%s \"%s\" is no column of the schema", what, fields->items[i]);
     }
     return SL_OK;
@@ -196,12 +197,14 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
 }
 
 /* Runs the checks of opening and writing on a table that exists only in memory. */
-static sl_status check_as_table(sl_properties *p)
+static sl_status check_as_table(sl_properties *p, const sl_type *schema)
 {
     sl_table probe = {.properties = *p};
     sl_status status = table_interpret(&probe);
     if (!status)
         status = sl_table_check_writable(&probe);
+    if (!status)
+        status = sl_keygen_check(&probe.keygen, schema, NULL);
     sl_keygen_free(&probe.keygen);
     sl_strings_free(&probe.ordering);
     sl_strings_free(&probe.buckets.hash_fields);
@@ -250,7 +253,7 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     table.name = sl_properties_get(&table.properties, "hoodie.table.name");
     SL_GO(sl_table_schema_text(&table, options->schema, false, &schema));
     SL_GO(sl_properties_set(&table.properties, "hoodie.table.create.schema", schema));
-    SL_GO(check_as_table(&table.properties));
+    SL_GO(check_as_table(&table.properties, options->schema));
     had_hoodie = sl_storage_exists(table.storage, hoodie);
     SL_GO(make_folders(&table));
     SL_GO(sl_properties_text(&table.properties, "Properties saved by sluice", &text));

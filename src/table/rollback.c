@@ -397,26 +397,34 @@ static bool is_service(enum sl_action action)
            action == SL_ACTION_CLUSTERING;
 }
 
+static const sl_instant *find_write(const sl_timeline *timeline, const char *requested)
+{
+    for (size_t i = 0; i < timeline->count; i++)
+        if (sl_action_writes(timeline->instants[i].action) &&
+            strcmp(timeline->instants[i].requested, requested) == 0)
+            return &timeline->instants[i];
+    return NULL;
+}
+
+/* Whatever was built on the instant must go before it. */
 static sl_status check_target(const sl_timeline *timeline, const char *requested, const sl_instant **out)
 {
-    const sl_instant *target = NULL;
+    const sl_instant *target = find_write(timeline, requested);
+    if (!target)
+        return sl_not_found("there is no instant %s on the active timeline", requested);
     for (size_t i = 0; i < timeline->count; i++) {
         const sl_instant *instant = &timeline->instants[i];
         if (instant->action == SL_ACTION_SAVEPOINT && strcmp(instant->requested, requested) >= 0)
             return sl_input("instant %s is protected by the savepoint %s", requested, instant->requested);
-        if (!sl_action_writes(instant->action))
+        if (!sl_action_writes(instant->action) || strcmp(instant->requested, requested) <= 0)
             continue;
-        if (strcmp(instant->requested, requested) == 0)
-            target = instant;
-        else if (strcmp(instant->requested, requested) > 0 && instant->state == SL_COMPLETED)
+        if (instant->state == SL_COMPLETED)
             return sl_input("instant %s is not the newest: %s came after it; roll that back first", requested,
                             instant->requested);
-        else if (strcmp(instant->requested, requested) > 0 && is_service(instant->action))
+        if (is_service(instant->action))
             return sl_input("the %s planned at %s builds on instant %s; execute it or roll it back first",
                             sl_action_name(instant->action), instant->requested, requested);
     }
-    if (!target)
-        return sl_not_found("there is no instant %s on the active timeline", requested);
     *out = target;
     return SL_OK;
 }

@@ -76,7 +76,8 @@ struct sl_inline_log {
     size_t count;
 };
 /* Blocks of a version-8-or-later log: Avro data, Parquet data and delete blocks; corrupt blocks are skipped
- * as the format says (spec/log-format.md 6), command blocks are ignored. */
+ * as the format says (spec/log-format.md 6), command blocks are ignored. Blocks without rows give no
+ * piece. Partial-update and HFile blocks are SL_E_UNSUPPORTED. */
 SL_MUST_USE sl_status sl_inline_log_read(sl_file *file, const sl_type *schema, const sl_type *delete_schema,
                                          const sl_runtime *runtime, struct sl_inline_log *out);
 void sl_inline_log_free(struct sl_inline_log *log);

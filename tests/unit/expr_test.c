@@ -485,19 +485,8 @@ static const char *const column_names[C_COUNT] = {"i", "l",   "h",  "u",    "f",
 static struct value table[ROWS_MAX][C_COUNT];
 static int64_t table_rows;
 
-static const char *const words[] = {"",
-                                    "a",
-                                    "ab",
-                                    "abc",
-                                    "abd",
-                                    "b",
-                                    "ba",
-                                    "\xc3\xa9",
-                                    "a\xc3\xa9"
-                                    "b",
-                                    "%",
-                                    "a_",
-                                    "zz"};
+static const char *const words[] = {"",  "a",  "ab", "abc", "abd", "b", "ba", "\xc3\xa9", "a\xc3\xa9\142",
+                                    "%", "a_", "zz"};
 #define WORDS (sizeof words / sizeof *words)
 
 static bool is_text_column(int c) { return c == C_TEXT || c == C_TEXT2; }

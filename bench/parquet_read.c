@@ -122,9 +122,9 @@ static void ranges_where(sl_parquet *p, const struct settings *s, struct sl_row_
         if (!keep)
             exit(1);
         for (size_t i = 0; i < pages.page_count; i++)
-            keep[i] = !pages.pages[i].has_bounds ||
-                      ((int64_t)load_le64(pages.min->values + 8 * i) <= s->high &&
-                       (int64_t)load_le64(pages.max->values + 8 * i) >= s->low);
+            keep[i] =
+                !pages.pages[i].has_bounds || ((int64_t)load_le64(pages.min->values + 8 * i) <= s->high &&
+                                               (int64_t)load_le64(pages.max->values + 8 * i) >= s->low);
         CHECK(sl_parquet_page_ranges(&pages, keep, out));
         free(keep);
         sl_parquet_page_bounds_free(&pages);

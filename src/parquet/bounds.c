@@ -152,8 +152,8 @@ static sl_status decode_bound(const struct parquet_leaf *leaf, enum order order,
     return SL_OK;
 }
 
-static sl_status find_bounds(const struct sl_parquet *p, size_t leaf, const struct parquet_statistics *s,
-                             struct sl_parquet_bounds *out)
+sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const struct parquet_statistics *s,
+                              struct sl_parquet_bounds *out)
 {
     const struct parquet_leaf *l = &p->schema.leaves[leaf];
     enum order order = order_of(l);
@@ -173,22 +173,30 @@ static sl_status find_bounds(const struct sl_parquet *p, size_t leaf, const stru
     return SL_OK;
 }
 
-sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column,
-                                   struct sl_parquet_bounds *out)
+sl_status parquet_flat_leaf(const struct sl_parquet *p, size_t group, int column, int64_t *leaf)
 {
-    *out = (struct sl_parquet_bounds){0};
     if (group >= p->meta.row_group_count || column < 0 || (size_t)column >= p->schema.type->field_count)
         return sl_input("no column %d in row group %zu", column, group);
     const struct parquet_node *node = &p->schema.columns[column];
-    if (node->child_count > 0 || node->leaf_count != 1)
+    *leaf = node->child_count > 0 || node->leaf_count != 1 ? -1 : (int64_t)node->leaf_first;
+    return SL_OK;
+}
+
+sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column,
+                                   struct sl_parquet_bounds *out)
+{
+    int64_t leaf;
+    *out = (struct sl_parquet_bounds){0};
+    SL_TRY(parquet_flat_leaf(p, group, column, &leaf));
+    if (leaf < 0)
         return SL_OK;
-    const struct parquet_column_meta *meta = &p->meta.row_groups[group].columns[node->leaf_first].meta;
+    const struct parquet_column_meta *meta = &p->meta.row_groups[group].columns[leaf].meta;
     if (!meta->has_statistics)
         return SL_OK;
     const struct parquet_statistics *s = &meta->statistics;
     out->has_null_count = s->has_null_count && s->null_count >= 0 && s->null_count <= meta->num_values;
     out->null_count = out->has_null_count ? s->null_count : 0;
-    sl_status status = find_bounds(p, node->leaf_first, s, out);
+    sl_status status = parquet_find_bounds(p, (size_t)leaf, s, out);
     if (status)
         sl_parquet_bounds_free(out);
     return status;

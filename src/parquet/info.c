@@ -62,6 +62,22 @@ sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf,
         .has_page_index = chunk->offset_index_offset > 0 && chunk->column_index_offset > 0,
         .has_bloom_filter = chunk->meta.bloom_filter_offset > 0,
         .has_dictionary = has_dictionary(&chunk->meta),
+        .unencoded_bytes = chunk->meta.has_size_statistics ? chunk->meta.size_statistics.unencoded_bytes : -1,
+        .repetition_histogram = chunk->meta.size_statistics.repetition_histogram,
+        .definition_histogram = chunk->meta.size_statistics.definition_histogram,
+        .repetition_levels = chunk->meta.size_statistics.repetition_levels,
+        .definition_levels = chunk->meta.size_statistics.definition_levels,
+        .key_values = chunk->meta.key_value_count,
     };
     return SL_OK;
 }
+
+void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index, const char **key,
+                                   const char **value)
+{
+    const struct parquet_key_value *kv = &p->meta.row_groups[group].columns[leaf].meta.key_values[index];
+    *key = kv->key;
+    *value = kv->value ? kv->value : "";
+}
+
+uint64_t sl_parquet_ignored_indexes(const sl_parquet *p) { return atomic_load(p->ignored_indexes); }

@@ -372,53 +372,15 @@ static sl_status next_data_page(struct parquet_leaf_reader *r, int64_t *skip, bo
 
 /* ---- page index ---------------------------------------------------------------------------------------- */
 
-static bool index_is_sound(const struct parquet_leaf_reader *r)
-{
-    const struct parquet_offset_index *index = &r->index;
-    int64_t rows = r->parquet->meta.row_groups[r->group].num_rows;
-    for (size_t i = 0; i < index->page_count; i++) {
-        const struct parquet_page_location *page = &index->pages[i];
-        if (page->offset < 4 || page->compressed_size <= 0 || (uint64_t)page->offset >= r->pages.end ||
-            (uint64_t)page->compressed_size > r->pages.end - (uint64_t)page->offset ||
-            page->first_row >= rows)
-            return false;
-        if (i == 0 ? page->first_row != 0
-                   : page->first_row <= page[-1].first_row || page->offset <= page[-1].offset)
-            return false;
-    }
-    return index->page_count > 0;
-}
-
-/* An index that is missing, unreadable or contradicts its chunk is not used (spec/parquet.md 6). */
 static sl_status load_index(struct parquet_leaf_reader *r)
 {
-    const struct parquet_column_chunk *chunk = r->chunk;
     r->index_tried = true;
-    r->index.page_count = 0;
-    if (chunk->offset_index_offset < 4 || chunk->offset_index_length <= 0 ||
-        (uint64_t)chunk->offset_index_offset >= r->parquet->data_end ||
-        (uint64_t)chunk->offset_index_length > r->parquet->data_end - (uint64_t)chunk->offset_index_offset)
-        return SL_OK;
     if (r->index_arena)
         sl_arena_reset(r->index_arena);
     else
         SL_TRY(sl_arena_new(&r->index_arena));
-    size_t len = (size_t)chunk->offset_index_length;
-    uint8_t *data = sl_malloc(len);
-    if (!data)
-        return sl_nomem();
-    sl_status status = sl_file_read_at(r->parquet->file, (uint64_t)chunk->offset_index_offset, data, len);
-    if (!status)
-        status = parquet_offset_index_decode(data, len, (uint64_t)chunk->offset_index_offset, r->index_arena,
-                                             &r->index);
-    sl_free(data);
-    if (sl_status_code(status) == SL_E_CORRUPT)
-        (void)sl_status_ignore(status);
-    else
-        SL_TRY(status);
-    if (status || !index_is_sound(r))
-        r->index.page_count = 0;
-    return SL_OK;
+    return parquet_offset_index_load(r->parquet, r->group, (size_t)(r->leaf - r->parquet->schema.leaves),
+                                     r->index_arena, &r->index);
 }
 
 /* ---- flat leaves --------------------------------------------------------------------------------------- */

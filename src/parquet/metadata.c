@@ -307,6 +307,34 @@ decode_encoding_stats(struct decoder *d, const struct thrift_field *field, size_
     return list;
 }
 
+static int64_t *decode_i64_list(struct decoder *d, const struct thrift_field *f, size_t *count)
+{
+    *count = thrift_list(&d->r, f, THRIFT_I64, 1);
+    int64_t *list = alloc_array(d, *count, sizeof *list);
+    for (size_t i = 0; i < *count && !d->r.error; i++)
+        list[i] = thrift_element_i64(&d->r);
+    return list;
+}
+
+static void decode_size_statistics(struct decoder *d, const struct thrift_field *field,
+                                   struct parquet_size_statistics *out)
+{
+    struct thrift_field f;
+    out->unencoded_bytes = -1;
+    if (!thrift_is_struct(&d->r, field))
+        return;
+    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
+        if (f.id == 1)
+            out->unencoded_bytes = thrift_i64(&d->r, &f);
+        else if (f.id == 2)
+            out->repetition_histogram = decode_i64_list(d, &f, &out->repetition_levels);
+        else if (f.id == 3)
+            out->definition_histogram = decode_i64_list(d, &f, &out->definition_levels);
+        else
+            thrift_skip(&d->r, f.type);
+    }
+}
+
 static void decode_column_meta(struct decoder *d, struct parquet_column_meta *m)
 {
     enum { REQUIRED = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 };
@@ -366,6 +394,10 @@ static void decode_column_meta(struct decoder *d, struct parquet_column_meta *m)
                 m->bloom_filter_length = thrift_i32(&d->r, &f);
             else
                 thrift_skip(&d->r, f.type);
+            break;
+        case 16:
+            m->has_size_statistics = true;
+            decode_size_statistics(d, &f, &m->size_statistics);
             break;
         default:
             thrift_skip(&d->r, f.type);
@@ -762,21 +794,12 @@ static bool *decode_bool_list(struct decoder *d, const struct thrift_field *f, s
     return list;
 }
 
-static int64_t *decode_i64_list(struct decoder *d, const struct thrift_field *f, size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_I64, 1);
-    int64_t *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++)
-        list[i] = thrift_element_i64(&d->r);
-    return list;
-}
-
 sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
                                       struct parquet_column_index *out)
 {
     struct decoder d = {.arena = arena};
     struct thrift_field f;
-    size_t mins = 0, maxs = 0, nulls = 0;
+    size_t mins = 0, maxs = 0, nulls = 0, nans = 0;
     thrift_reader_init(&d.r, data, len);
     *out = (struct parquet_column_index){0};
     for (thrift_begin(&d.r, &f); thrift_next(&d.r, &f);) {
@@ -796,13 +819,60 @@ sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t 
         case 5:
             out->null_counts = decode_i64_list(&d, &f, &nulls);
             break;
+        case 8:
+            out->nan_counts = decode_i64_list(&d, &f, &nans);
+            break;
         default:
             thrift_skip(&d.r, f.type);
         }
     }
-    if (mins != out->page_count || maxs != out->page_count || (out->null_counts && nulls != out->page_count))
+    if (mins != out->page_count || maxs != out->page_count || (out->null_counts && nulls != out->page_count) ||
+        (out->nan_counts && nans != out->page_count))
         thrift_fail(&d.r, "lists of different lengths");
     return decoder_status(&d, "column index", file_offset);
+}
+
+/* Unions of one empty struct each: algorithm, hash and compression of a Bloom filter. *member gets the id. */
+static void decode_empty_union(struct thrift_reader *r, const struct thrift_field *field, int *member)
+{
+    struct thrift_field f;
+    if (!thrift_is_struct(r, field))
+        return;
+    for (thrift_begin(r, &f); thrift_next(r, &f);) {
+        *member = f.id;
+        thrift_skip(r, f.type);
+    }
+}
+
+sl_status parquet_bloom_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                      int32_t *filter_bytes, size_t *header_bytes)
+{
+    struct thrift_reader r;
+    struct thrift_field f;
+    int algorithm = 0, hash = 0, compression = 0;
+    int32_t bytes = -1;
+    thrift_reader_init(&r, data, len);
+    for (thrift_begin(&r, &f); thrift_next(&r, &f);) {
+        if (f.id == 1)
+            bytes = thrift_i32(&r, &f);
+        else if (f.id == 2)
+            decode_empty_union(&r, &f, &algorithm);
+        else if (f.id == 3)
+            decode_empty_union(&r, &f, &hash);
+        else if (f.id == 4)
+            decode_empty_union(&r, &f, &compression);
+        else
+            thrift_skip(&r, f.type);
+    }
+    SL_TRY(thrift_reader_status(&r, "Bloom filter header", file_offset));
+    if (algorithm != 1 || hash != 1 || compression != 1)
+        return sl_unsupported("Bloom filter of algorithm %d, hash %d, compression %d", algorithm, hash,
+                              compression);
+    if (bytes <= 0 || bytes % 32 != 0)
+        return sl_corrupt("Bloom filter of %" PRId32 " bytes at %" PRIu64, bytes, file_offset);
+    *filter_bytes = bytes;
+    *header_bytes = thrift_used(&r);
+    return SL_OK;
 }
 
 /* ---- encoding ------------------------------------------------------------------------------------------ */
@@ -921,6 +991,25 @@ static void encode_encoding_stats(struct thrift_writer *w, int id, const struct 
     }
 }
 
+static void encode_histogram(struct thrift_writer *w, int id, const int64_t *counts, size_t levels)
+{
+    if (levels == 0)
+        return;
+    thrift_put_list(w, id, THRIFT_I64, levels);
+    for (size_t i = 0; i < levels; i++)
+        thrift_put_element_i64(w, counts[i]);
+}
+
+static void encode_size_statistics(struct thrift_writer *w, int id, const struct parquet_size_statistics *s)
+{
+    thrift_begin_struct_field(w, id);
+    if (s->unencoded_bytes >= 0)
+        thrift_put_i64(w, 1, s->unencoded_bytes);
+    encode_histogram(w, 2, s->repetition_histogram, s->repetition_levels);
+    encode_histogram(w, 3, s->definition_histogram, s->definition_levels);
+    thrift_end_struct(w);
+}
+
 static void encode_column_meta(struct thrift_writer *w, int id, const struct parquet_column_meta *m)
 {
     thrift_begin_struct_field(w, id);
@@ -948,6 +1037,8 @@ static void encode_column_meta(struct thrift_writer *w, int id, const struct par
         thrift_put_i64(w, 14, m->bloom_filter_offset);
     if (m->bloom_filter_length >= 0)
         thrift_put_i32(w, 15, m->bloom_filter_length);
+    if (m->has_size_statistics)
+        encode_size_statistics(w, 16, &m->size_statistics);
     thrift_end_struct(w);
 }
 

@@ -150,6 +150,11 @@ struct parquet_key_value {
     const char *value; /* NULL: absent */
     size_t value_len;
 };
+struct parquet_size_statistics {
+    int64_t unencoded_bytes; /* of byte arrays; -1: absent */
+    const int64_t *repetition_histogram, *definition_histogram;
+    size_t repetition_levels, definition_levels; /* 0: absent */
+};
 struct parquet_column_meta {
     enum parquet_physical type;
     const int32_t *encodings;
@@ -169,6 +174,8 @@ struct parquet_column_meta {
     size_t encoding_stats_count;
     int64_t bloom_filter_offset; /* -1: absent */
     int32_t bloom_filter_length; /* -1: absent */
+    bool has_size_statistics;
+    struct parquet_size_statistics size_statistics;
 };
 struct parquet_column_chunk {
     const char *file_path; /* NULL: this file */
@@ -241,6 +248,7 @@ struct parquet_column_index {
     struct parquet_bytes *min_values, *max_values; /* empty for null pages */
     int32_t boundary_order;
     int64_t *null_counts; /* NULL: absent */
+    int64_t *nan_counts;  /* NULL: absent */
 };
 
 SL_MUST_USE sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset,
@@ -258,6 +266,11 @@ SL_MUST_USE sl_status parquet_offset_index_encode(const struct parquet_offset_in
 SL_MUST_USE sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t file_offset,
                                                   sl_arena *arena, struct parquet_column_index *out);
 SL_MUST_USE sl_status parquet_column_index_encode(const struct parquet_column_index *index, sl_buf *out);
+
+/* Checks that the filter is a split-block one of XXH64, uncompressed; *filter_bytes is what its header says.
+ * Another kind of filter is SL_E_UNSUPPORTED. */
+SL_MUST_USE sl_status parquet_bloom_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                                  int32_t *filter_bytes, size_t *header_bytes);
 
 const char *parquet_physical_name(int type); /* "INT64"; "unknown" */
 const char *parquet_encoding_name(int encoding);

@@ -81,6 +81,9 @@ static sl_status check_row_groups(const struct sl_parquet *p)
 
 static sl_status load(struct sl_parquet *p, sl_buf *footer)
 {
+    if (!(p->ignored_indexes = sl_arena_alloc(p->arena, sizeof *p->ignored_indexes)))
+        return sl_nomem();
+    atomic_init(p->ignored_indexes, 0);
     SL_TRY(read_footer(p->file, footer, &p->data_end));
     SL_TRY(parquet_file_metadata_decode(footer->data, footer->len, p->data_end, p->arena, &p->meta));
     if (p->meta.encrypted)

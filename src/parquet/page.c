@@ -9,31 +9,35 @@
 /* parquet-mr before 1.2.9 forgot the dictionary page's header in total_compressed_size (PARQUET-816). */
 #define CHUNK_SIZE_SLACK 100
 
+sl_status parquet_chunk_extent(const struct sl_parquet *p, const struct parquet_column_meta *meta, uint64_t *start,
+                               uint64_t *end)
+{
+    uint64_t first = (uint64_t)meta->data_page_offset;
+    if (meta->dictionary_page_offset > 0 && meta->dictionary_page_offset < meta->data_page_offset)
+        first = (uint64_t)meta->dictionary_page_offset;
+    *start = *end = 0;
+    if (meta->num_values == 0) /* no pages: offsets mean nothing */
+        return SL_OK;
+    if (meta->data_page_offset < 4 || first >= p->data_end ||
+        (uint64_t)meta->total_compressed_size > p->data_end - first)
+        return sl_corrupt("column chunk of %" PRId64 " bytes at %" PRIu64 " is not inside the file",
+                          meta->total_compressed_size, first);
+    *start = first;
+    *end = first + (uint64_t)meta->total_compressed_size;
+    if (parquet_written_before(p->meta.created_by, "parquet-mr", 1, 3))
+        *end = p->data_end - *end > CHUNK_SIZE_SLACK ? *end + CHUNK_SIZE_SLACK : p->data_end;
+    return SL_OK;
+}
+
 sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *parquet,
                              const struct parquet_column_meta *meta)
 {
-    uint64_t start = (uint64_t)meta->data_page_offset;
-    if (meta->dictionary_page_offset > 0 && meta->dictionary_page_offset < meta->data_page_offset)
-        start = (uint64_t)meta->dictionary_page_offset;
     pages->parquet = parquet;
     pages->meta = meta;
     pages->map = sl_file_memory(parquet->file);
     pages->window.len = 0;
     pages->header_offset = 0;
-    if (meta->num_values == 0) { /* no pages: offsets mean nothing */
-        pages->offset = pages->end = 0;
-        return SL_OK;
-    }
-    if (meta->data_page_offset < 4 || start >= parquet->data_end ||
-        (uint64_t)meta->total_compressed_size > parquet->data_end - start)
-        return sl_corrupt("column chunk of %" PRId64 " bytes at %" PRIu64 " is not inside the file",
-                          meta->total_compressed_size, start);
-    pages->offset = start;
-    pages->end = start + (uint64_t)meta->total_compressed_size;
-    if (parquet_written_before(parquet->meta.created_by, "parquet-mr", 1, 3))
-        pages->end = parquet->data_end - pages->end > CHUNK_SIZE_SLACK ? pages->end + CHUNK_SIZE_SLACK
-                                                                       : parquet->data_end;
-    return SL_OK;
+    return parquet_chunk_extent(parquet, meta, &pages->offset, &pages->end);
 }
 
 /* Makes [offset, offset + len) available; the caller checked that it is inside the chunk. */

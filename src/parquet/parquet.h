@@ -59,13 +59,70 @@ struct sl_parquet_chunk_info {
     const char *encodings; /* "RLE_DICTIONARY,PLAIN,RLE" */
     int64_t values, compressed_bytes, uncompressed_bytes;
     bool has_page_index, has_bloom_filter, has_dictionary;
+    /* size statistics, where the writer left them */
+    int64_t unencoded_bytes; /* of byte arrays, without lengths; -1: not said */
+    const int64_t *repetition_histogram, *definition_histogram; /* values of each level; borrowed */
+    size_t repetition_levels, definition_levels;                /* 0: not said */
+    size_t key_values;
 };
 size_t sl_parquet_leaves(const sl_parquet *p);
 SL_MUST_USE sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf, struct sl_parquet_chunk_info *out);
+/* Key-value metadata of a column chunk (index < key_values of its info). */
+void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index, const char **key, const char **value);
 
 struct sl_row_range {
     int64_t first, count; /* rows of the file */
 };
+/* Ascending, disjoint ranges that do not touch, as a scan wants them. Zero-initialised is empty. */
+typedef struct sl_row_ranges {
+    struct sl_row_range *items;
+    size_t count, cap;
+} sl_row_ranges;
+/* Behind all ranges so far: `first` may not lie before the last range's first row. Touching ranges become one, empty ones none. */
+SL_MUST_USE sl_status sl_row_ranges_add(sl_row_ranges *ranges, int64_t first, int64_t count);
+/* Rows in both, rows in either; *out must be zero-initialised. */
+SL_MUST_USE sl_status sl_row_ranges_intersect(const sl_row_ranges *a, const sl_row_ranges *b, sl_row_ranges *out);
+SL_MUST_USE sl_status sl_row_ranges_unite(const sl_row_ranges *a, const sl_row_ranges *b, sl_row_ranges *out);
+int64_t sl_row_ranges_rows(const sl_row_ranges *ranges);
+void sl_row_ranges_free(sl_row_ranges *ranges);
+
+/* Bounds of each page of a flat column in a row group, from the page index. Where there is none that can be used (absent,
+ * damaged, contradicting its chunk, a nested column), one entry stands for the whole row group, with the bounds of
+ * sl_parquet_column_bounds: a caller that prunes by pages needs no second path.
+ *
+ *     struct sl_parquet_page_bounds b;
+ *     SL_TRY(sl_parquet_page_bounds(p, group, column, &b));
+ *     for (size_t i = 0; i < b.page_count; i++)
+ *         keep[i] = !b.pages[i].has_bounds || sl_compare(b.min, i, literal, 0) <= 0 ...;
+ *     SL_TRY(sl_parquet_page_ranges(&b, keep, &ranges));          group after group
+ */
+struct sl_parquet_page_info {
+    int64_t first_row, rows; /* rows of the file */
+    bool has_bounds, has_null_count;
+    int64_t null_count; /* == rows: the page has only nulls (and no bounds) */
+};
+struct sl_parquet_page_bounds {
+    bool from_index;
+    size_t page_count; /* 0 only for a row group without rows */
+    struct sl_parquet_page_info *pages;
+    sl_array *min, *max; /* page_count values of the column's type, null where has_bounds is false; NULL: no page has bounds */
+    int order;           /* of the bounds: 1 ascending, -1 descending, 0 neither or unknown */
+};
+SL_MUST_USE sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_page_bounds *out);
+void sl_parquet_page_bounds_free(struct sl_parquet_page_bounds *bounds);
+/* Adds the rows of the pages whose keep[i] is true to `ranges`. */
+SL_MUST_USE sl_status sl_parquet_page_ranges(const struct sl_parquet_page_bounds *bounds, const bool *keep, sl_row_ranges *ranges);
+/* Page indexes that were found damaged or contradicting their chunk, and so not used, since the file was opened: worth a warning. */
+uint64_t sl_parquet_ignored_indexes(const sl_parquet *p);
+
+/* Whether a flat column's Bloom filter allows that the row group holds a value: *may false is certain, true is also the
+ * answer where there is no filter (or one that we cannot use). `value` are the value's PLAIN bytes, for strings and
+ * binaries without their length. */
+SL_MUST_USE sl_status sl_parquet_may_contain(const sl_parquet *p, size_t group, int column, const void *value, size_t len, bool *may);
+/* The same for a value of the column's type; null and values that the file may hold in several forms (zeros, NaN,
+ * decimals in byte arrays): true. */
+SL_MUST_USE sl_status sl_parquet_may_contain_value(const sl_parquet *p, size_t group, int column, const sl_array *array, int64_t row, bool *may);
+
 struct sl_parquet_scan_options {
     const char *const *columns; /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
     size_t column_count;

@@ -14,6 +14,9 @@
  *   assemble.c         levels and buffers -> (nested) arrays
  *   scan.c             the stream: projection, row ranges, batches, threads
  *   bounds.c, info.c   statistics and facts
+ *   page_bounds.c      the page index, checked against its chunk: bounds of pages
+ *   bloom.c            split-block Bloom filters of chunks
+ *   row_ranges.c       lists of row ranges
  *
  * A batch's values go straight into the buffers of its arrays: PLAIN fixed-width pages are copied, dictionary
  * indexes gathered, definition levels of flat columns decoded into the validity bitmap. Only what needs a
@@ -87,6 +90,7 @@ struct sl_parquet {
     struct parquet_schema schema;
     const char **encodings; /* text of parquet_chunk_info, group after group */
     uint64_t data_end;      /* where the footer begins: pages end before it */
+    atomic_uint_fast64_t *ignored_indexes; /* in the arena, since readers see the rest as constant */
 };
 
 /* ---- bits ---------------------------------------------------------------------------------------------- */
@@ -191,6 +195,9 @@ struct parquet_page {
     const uint8_t *repetition, *definition; /* v2 */
     uint64_t offset;
 };
+/* Where a chunk's pages lie, checked to be inside the file. 0 and 0 for a chunk without values. */
+SL_MUST_USE sl_status parquet_chunk_extent(const struct sl_parquet *p, const struct parquet_column_meta *meta,
+                                           uint64_t *start, uint64_t *end);
 SL_MUST_USE sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *parquet,
                                          const struct parquet_column_meta *meta);
 /* *found false at the end of the chunk. */
@@ -350,6 +357,14 @@ SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node,
 /* A value of PLAIN bytes (statistics) as a one-row array. */
 SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len,
                                            sl_array **out);
+/* The bounds in `s` that may be trusted, as one-row arrays; *out must be zeroed. */
+SL_MUST_USE sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const struct parquet_statistics *s,
+                                          struct sl_parquet_bounds *out);
+/* The offset index of a chunk; no pages when it has none that can be used. Lives in the arena. */
+SL_MUST_USE sl_status parquet_offset_index_load(const struct sl_parquet *p, size_t group, size_t leaf, sl_arena *arena,
+                                                struct parquet_offset_index *out);
+/* The leaf of a top-level column that is one, -1 for nested columns. A column or group that is not there is SL_E_INPUT. */
+SL_MUST_USE sl_status parquet_flat_leaf(const struct sl_parquet *p, size_t group, int column, int64_t *leaf);
 /* Whether created_by is "NAME version A.B" with (A, B) before (major, minor), or NAME without any version. */
 bool parquet_written_before(const char *created_by, const char *name, long major, long minor);
 /* A buffer that owns a block; takes it over also on failure. */

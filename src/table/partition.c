@@ -21,13 +21,16 @@ static sl_status walk(const sl_table *table, const char *relative, int depth, sl
         return sl_corrupt("folders nest deeper than %d below %s", DEPTH_MAX, table->path);
     char *path = NULL;
     sl_listing listing = {0};
+    bool is_listed = false; /* a writer that died may leave a second such file: one partition all the same */
     sl_status status = SL_OK;
     SL_GO(sl_table_path(table, relative, &path));
     SL_GO(sl_storage_list(table->storage, path, &listing));
     for (size_t i = 0; i < listing.count; i++) {
         const sl_entry *e = &listing.entries[i];
-        if (!e->is_dir && is_partition_file(e->name))
+        if (!e->is_dir && is_partition_file(e->name) && !is_listed) {
             SL_GO(sl_strings_add(out, relative));
+            is_listed = true;
+        }
         if (!e->is_dir || (depth == 0 && strcmp(e->name, ".hoodie") == 0))
             continue;
         char *child;

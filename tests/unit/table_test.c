@@ -864,6 +864,21 @@ static void partition_metadata_is_made_once(void **state)
     table_gone(&t);
 }
 
+/* A writer that is killed while it makes the file leaves one with a uuid behind the name. */
+static void partition_with_a_leftover_is_listed_once(void **state)
+{
+    (void)state;
+    struct test_table t = lsm_table();
+    sl_strings partitions = {0};
+    OK(partition_make(t.table, "a/b", "10"));
+    put_text(&t, "a/b/.hoodie_partition_metadata.a658d985-ef3d-4979-8e27-9c8dc0be76cf", "");
+    OK(sl_partitions_list(t.table, &partitions));
+    assert_int_equal(partitions.count, 1);
+    assert_string_equal(partitions.items[0], "a/b");
+    sl_strings_free(&partitions);
+    table_gone(&t);
+}
+
 /* ---- lock ---------------------------------------------------------------------------------------------- */
 
 static void lock_excludes_handles_and_processes(void **state)
@@ -1622,6 +1637,7 @@ int main(void)
         cmocka_unit_test(write_stats_round_trip),
         cmocka_unit_test(markers_of_both_kinds_are_read),
         cmocka_unit_test(partition_metadata_is_made_once),
+        cmocka_unit_test(partition_with_a_leftover_is_listed_once),
         cmocka_unit_test(lock_excludes_handles_and_processes),
         cmocka_unit_test(commit_publishes_all_and_keeps_nothing_else),
         cmocka_unit_test(abort_leaves_a_rollback_and_no_file),

@@ -27,6 +27,8 @@ static const struct {
     bool read_optimized_too; /* not only the merged view */
 } refusals[] = {
     {"cow_v9_lance_nonpartitioned", "base file format LANCE", true},
+    {"mor_partial_merge_into_v8", "partial-update block", false},
+    {"mor_partial_merge_into_v9", "partial-update block", false},
     {"mor_payload_non_defaults_v9", "partial updates (IGNORE_DEFAULTS)", false},
 };
 

@@ -50,7 +50,7 @@ static sl_status string_buffers(struct parquet_strings *s, sl_buffer **offsets, 
     size_t offset_bytes = (s->count + 1) * sizeof *s->offsets, data_bytes = parquet_strings_bytes(s);
     int32_t *offset_memory = s->offsets;
     uint8_t *data_memory = s->data;
-    *s = (struct parquet_strings){.recycler = s->recycler};
+    *s = (struct parquet_strings){.recycler = s->recycler, .bytes_max = s->bytes_max};
     sl_status status = parquet_buffer_take(offset_memory, offset_bytes, offsets);
     if (status) {
         parquet_block_free(data_memory);

@@ -45,8 +45,11 @@ sl_status parquet_strings_reserve(struct parquet_strings *s, size_t count)
 sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes)
 {
     size_t used = parquet_strings_bytes(s);
-    if (bytes > (size_t)INT32_MAX - used)
-        return sl_unsupported("strings of over 2 GiB in one batch; ask for fewer rows a batch");
+    size_t most = s->bytes_max ? s->bytes_max : (size_t)INT32_MAX;
+    if (used > most || bytes > most - used) {
+        s->full = true;
+        return sl_unsupported("strings of over %zu bytes in one batch", most);
+    }
     return parquet_fixed_reserve(s->recycler, &s->data, &s->data_cap, used, used + bytes);
 }
 
@@ -56,7 +59,7 @@ void parquet_strings_free(struct parquet_strings *s)
 {
     parquet_block_free(s->offsets);
     parquet_block_free(s->data);
-    *s = (struct parquet_strings){.recycler = s->recycler};
+    *s = (struct parquet_strings){.recycler = s->recycler, .bytes_max = s->bytes_max};
 }
 
 sl_status parquet_buffer_take(void *memory, size_t size, sl_buffer **out)

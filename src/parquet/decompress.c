@@ -8,10 +8,33 @@
 #include <snappy-c.h>
 #include <zstd.h>
 
+#define BROTLI_RATIO_BELIEVED 4096
+
 static sl_status size_mismatch(int codec, size_t expected)
 {
     return sl_corrupt("%s data does not unpack to the %zu bytes that the page header says",
                       parquet_codec_name(codec), expected);
+}
+
+/* Brotli knows no greatest ratio: an unlikely claim is checked by decompressing into a small buffer first. */
+static sl_status measure_brotli(const uint8_t *in, size_t in_len, size_t out_len)
+{
+    uint8_t block[4096];
+    size_t total = 0;
+    BrotliDecoderState *state = BrotliDecoderCreateInstance(NULL, NULL, NULL);
+    if (!state)
+        return sl_nomem();
+    BrotliDecoderResult result;
+    do {
+        size_t room = sizeof block;
+        uint8_t *next = block;
+        result = BrotliDecoderDecompressStream(state, &in_len, &in, &room, &next, NULL);
+        total += sizeof block - room;
+    } while (result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT && total <= out_len);
+    BrotliDecoderDestroyInstance(state);
+    return result == BROTLI_DECODER_RESULT_SUCCESS && total == out_len
+               ? SL_OK
+               : size_mismatch(PARQUET_CODEC_BROTLI, out_len);
 }
 
 /* The size in a page header is a claim. Where the data itself tells its size the two must agree; where the
@@ -26,7 +49,9 @@ sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_l
             snappy_len != out_len || out_len / 64 > in_len)
             return size_mismatch(codec, out_len);
         break;
-    case PARQUET_CODEC_ZSTD:
+    case PARQUET_CODEC_ZSTD: /* a block is three bytes at least and 128 KiB at most */
+        if (out_len / ((size_t)128 << 10) > in_len / 3)
+            return size_mismatch(codec, out_len);
         zstd_len = ZSTD_getFrameContentSize(in, in_len);
         if (zstd_len == ZSTD_CONTENTSIZE_ERROR ||
             (zstd_len != ZSTD_CONTENTSIZE_UNKNOWN && zstd_len > out_len))
@@ -42,7 +67,7 @@ sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_l
             return size_mismatch(codec, out_len);
         break;
     case PARQUET_CODEC_BROTLI:
-        break;
+        return out_len / BROTLI_RATIO_BELIEVED > in_len ? measure_brotli(in, in_len, out_len) : SL_OK;
     default:
         return sl_unsupported("codec %s (%d)", parquet_codec_name(codec), codec);
     }

@@ -7,6 +7,10 @@
  */
 #include "parquet/read_int.h"
 
+#define LEVELS_BELIEVED                                                                                      \
+    ((size_t)64 << 20) /* bytes of one batch of a nested leaf that need no justification */
+#define LEVELS_PER_BYTE 4096
+
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
                               const struct parquet_leaf *leaf, bool keep_dictionary,
                               struct parquet_recycler *recycler)
@@ -15,6 +19,8 @@ void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *
     r->parquet = parquet;
     r->leaf = leaf;
     r->recycler = r->strings.recycler = recycler;
+    /* PARQUET-246: their DELTA_BYTE_ARRAY pages begin with a prefix of the last value of the page before. */
+    r->values.carry_over = parquet_written_before(parquet->meta.created_by, "parquet-mr", 1, 8);
     r->keep_dictionary = keep_dictionary && leaf->output == PARQUET_OUT_BYTES && leaf->flat;
 }
 
@@ -324,6 +330,8 @@ static sl_status begin_data_page(struct parquet_leaf_reader *r, const struct par
 /* Rows that a page certainly has, -1 when only its levels can tell. */
 static int64_t page_rows(const struct parquet_leaf_reader *r, const struct parquet_page_header *header)
 {
+    if (r->every_page)
+        return -1;
     if (r->leaf->max_rep == 0)
         return header->num_values;
     return header->type == PARQUET_PAGE_DATA_V2 ? header->num_rows : -1;
@@ -501,8 +509,25 @@ static sl_status stage_levels(struct parquet_leaf_reader *r)
     return SL_OK;
 }
 
+/* A few bytes may claim any number of nulls. A batch of several rows is tried again with fewer rows; one row that takes
+ * very much more memory than its whole chunk has bytes is not believed. */
+static sl_status check_level_count(struct parquet_leaf_reader *r, size_t count)
+{
+    size_t width = r->leaf->width ? r->leaf->width : 1, bytes;
+    if (r->level_max > 0 && count > r->level_max) {
+        r->levels_full = true;
+        return sl_unsupported("over %zu list elements in one batch", r->level_max);
+    }
+    if (sl_mul_overflows(count, width, &bytes) ||
+        (bytes > LEVELS_BELIEVED && bytes / LEVELS_PER_BYTE > (uint64_t)r->chunk->meta.total_compressed_size))
+        return sl_corrupt("row of %zu values in a column chunk of %" PRId64 " bytes", count,
+                          r->chunk->meta.total_compressed_size);
+    return SL_OK;
+}
+
 static sl_status keep_levels(struct parquet_leaf_reader *r, size_t n)
 {
+    SL_TRY(check_level_count(r, r->level_count + n));
     if (r->level_count + n > r->level_cap) {
         size_t cap = r->level_cap * 2 > r->level_count + n ? r->level_cap * 2 : r->level_count + n;
         uint8_t *def = sl_realloc(r->levels_def, cap);
@@ -596,6 +621,14 @@ static sl_status read_nested(struct parquet_leaf_reader *r, int64_t rows, bool k
 
 /* ---- entry points -------------------------------------------------------------------------------------- */
 
+static bool has_encoding(const struct parquet_column_meta *meta, int32_t encoding)
+{
+    for (size_t i = 0; i < meta->encoding_count; i++)
+        if (meta->encodings[i] == encoding)
+            return true;
+    return false;
+}
+
 sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
 {
     const struct parquet_row_group *g = &r->parquet->meta.row_groups[group];
@@ -609,6 +642,8 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
     r->stage_at = r->stage_count = 0;
     r->inside_row = false;
     r->values_left = r->chunk->meta.num_values;
+    r->values.previous.len = 0;
+    r->every_page = r->values.carry_over && has_encoding(&r->chunk->meta, PARQUET_DELTA_BYTE_ARRAY);
     dictionary_clear(&r->dictionary);
     SL_TRY(parquet_pages_open(&r->pages, r->parquet, &r->chunk->meta));
     if (r->values_left == 0)
@@ -632,6 +667,8 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
 static sl_status jump(struct parquet_leaf_reader *r, int64_t *rows)
 {
     int64_t target = r->row + *rows;
+    if (r->every_page)
+        return SL_OK;
     if (!r->index_tried)
         SL_TRY(load_index(r));
     const struct parquet_offset_index *index = &r->index;
@@ -688,7 +725,7 @@ sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_
     sl_status status = SL_OK;
     r->slots = r->used = 0;
     r->level_count = 0;
-    r->as_indexes = false;
+    r->as_indexes = r->strings.full = r->levels_full = false;
     parquet_strings_clear(&r->strings);
     if (r->leaf->flat)
         SL_GO(reserve_flat(r, rows));

@@ -226,6 +226,8 @@ struct parquet_strings {
     size_t count, offsets_cap;
     uint8_t *data; /* READ_PAD bytes more than data_cap are allocated */
     size_t data_cap;
+    size_t bytes_max; /* of data; 0: what 31-bit offsets can say */
+    bool full;        /* reserve_data failed for want of room below bytes_max: fewer rows may do */
 };
 SL_MUST_USE sl_status parquet_strings_reserve(struct parquet_strings *s,
                                               size_t count); /* room for `count` more */
@@ -264,7 +266,8 @@ struct parquet_values {
     struct parquet_hybrid hybrid; /* dictionary indexes; RLE booleans */
     struct parquet_delta delta;   /* DELTA_BINARY_PACKED values, lengths, prefix lengths */
     struct parquet_delta suffix;  /* DELTA_BYTE_ARRAY: suffix lengths */
-    sl_buf previous;              /* DELTA_BYTE_ARRAY: the last value; kept over pages only as memory */
+    sl_buf previous;              /* DELTA_BYTE_ARRAY: the last value */
+    bool carry_over;              /* ... which the first value of the next page builds upon, too */
     size_t bit;                   /* PLAIN booleans: next bit */
     size_t split_at, split_count; /* BYTE_STREAM_SPLIT */
     bool ready;                   /* false: the section was empty, only 0 values may be read */
@@ -322,6 +325,7 @@ struct parquet_leaf_reader {
     uint8_t stage_def[READ_BLOCK], stage_rep[READ_BLOCK];
     size_t stage_at, stage_count;
     bool inside_row; /* nested: the next level may continue a row that was begun */
+    bool every_page; /* no page may be passed over: the next builds upon it */
     /* the batch */
     int64_t slots;     /* values so far, nulls included (nested: without) */
     int64_t used;      /* values so far without nulls */
@@ -333,6 +337,8 @@ struct parquet_leaf_reader {
     bool as_indexes;                  /* this batch holds dictionary indexes so far */
     uint8_t *levels_def, *levels_rep; /* nested: the batch's levels */
     size_t level_count, level_cap;
+    size_t level_max;  /* of a batch; 0: none */
+    bool levels_full;  /* the batch failed for want of room below level_max */
     uint32_t *scratch_indexes; /* READ_BLOCK */
     uint8_t *scratch;          /* READ_BLOCK physical values */
     struct parquet_strings scratch_strings;

@@ -7,6 +7,8 @@
 #define BATCH_ROWS_DEFAULT  16384
 #define BATCH_BYTES_DEFAULT ((size_t)64 << 20)
 #define STRING_BYTES_MAX    ((size_t)1 << 30) /* of one column in a batch: its offsets have 31 bits */
+#define LEAF_EXCESS         4 /* times the batch's bytes that one column may take before we think again */
+#define LEAF_BYTES_LEAST    ((size_t)1 << 20)
 
 struct scan {
     sl_stream stream;
@@ -29,8 +31,10 @@ struct scan {
     bool group_open;
     int64_t group_first, group_rows; /* rows of the file */
     int64_t at;                      /* next row of the group: rows before it were taken or skipped */
-    size_t range;                    /* first range that may still have rows */
-    size_t row_bytes;                /* estimate */
+    int64_t readers_at; /* where the readers stand; behind `at` only when a batch is tried again */
+    int64_t rows_max;   /* of a batch of this group: less after a batch that was too large */
+    size_t range;       /* first range that may still have rows */
+    size_t row_bytes;   /* estimate */
     struct parquet_step *steps;
     size_t step_count, step_cap;
 };
@@ -178,7 +182,8 @@ static sl_status next_group(struct scan *s, bool *found)
     if (s->next_group == meta->row_group_count)
         return SL_OK;
     s->group = s->next_group++;
-    s->at = 0;
+    s->at = s->readers_at = 0;
+    s->rows_max = s->batch_rows;
     SL_TRY_CTX(sl_pool_for(s->pool, s->reader_count, open_leaf, s), "row group %zu", s->group);
     s->row_bytes = estimate_row_bytes(s);
     s->group_open = true;
@@ -196,8 +201,8 @@ static int64_t rows_of_batch(const struct scan *s)
         if (longest > 0 && STRING_BYTES_MAX / longest < rows)
             rows = STRING_BYTES_MAX / longest;
     }
-    if (rows > (size_t)s->batch_rows)
-        return s->batch_rows;
+    if (rows > (size_t)s->rows_max)
+        return s->rows_max;
     return rows > 0 ? (int64_t)rows : 1;
 }
 
@@ -229,8 +234,8 @@ static sl_status plan_batch(struct scan *s, int64_t limit, int64_t *rows)
             first = s->at;
         int64_t take = last - first < limit - planned ? last - first : limit - planned;
         if (take > 0) {
-            SL_TRY(add_step(s, first - s->at, take));
-            s->at = first + take;
+            SL_TRY(add_step(s, first - s->readers_at, take));
+            s->at = s->readers_at = first + take;
             planned += take;
         }
         if (first < last && s->at < last) /* the batch is full */
@@ -248,10 +253,23 @@ struct batch_work {
     int64_t rows;
 };
 
+/* How much a leaf may bring in is known only when it is read: a few bytes of prefixes or levels can stand for very many.
+ * A batch of one row may have what there is. */
+static void limit_leaf(const struct scan *s, struct parquet_leaf_reader *r, int64_t rows)
+{
+    size_t most =
+        s->batch_bytes < STRING_BYTES_MAX / LEAF_EXCESS ? s->batch_bytes * LEAF_EXCESS : STRING_BYTES_MAX;
+    if (most < LEAF_BYTES_LEAST)
+        most = LEAF_BYTES_LEAST;
+    r->strings.bytes_max = rows > 1 ? most : 0;
+    r->level_max = rows > 1 ? most / (r->leaf->width ? r->leaf->width : 1) : 0;
+}
+
 static sl_status read_leaf(void *context, size_t index)
 {
     struct batch_work *work = context;
     struct scan *s = work->scan;
+    limit_leaf(s, s->readers[index], work->rows);
     return parquet_leaf_read(s->readers[index], s->steps, s->step_count, work->rows);
 }
 
@@ -285,11 +303,37 @@ static void count_bytes(struct scan *s)
         atomic_fetch_add(s->bytes_read, bytes);
 }
 
-static sl_status read_batch(struct scan *s, int64_t rows, sl_batch **out)
+static bool batch_was_too_large(const struct scan *s)
 {
-    struct batch_work work = {s, rows};
-    SL_TRY(sl_pool_for(s->pool, s->reader_count, read_leaf, &work));
-    count_bytes(s);
+    for (size_t i = 0; i < s->reader_count; i++)
+        if (s->readers[i]->strings.full || s->readers[i]->levels_full)
+            return true;
+    return false;
+}
+
+/* Reads the planned batch. One that is too large for its memory is planned again from `at`, with half the rows, by
+ * readers that start over: rare enough not to be worth a way back inside a page. */
+static sl_status read_leaves(struct scan *s, int64_t at, size_t range, int64_t *rows)
+{
+    for (;;) {
+        struct batch_work work = {s, *rows};
+        sl_status status = sl_pool_for(s->pool, s->reader_count, read_leaf, &work);
+        count_bytes(s);
+        if (!status || *rows <= 1 || !batch_was_too_large(s))
+            return status;
+        (void)sl_status_ignore(status);
+        s->rows_max = *rows / 2;
+        s->at = at;
+        s->range = range;
+        s->readers_at = 0;
+        SL_TRY(sl_pool_for(s->pool, s->reader_count, open_leaf, s));
+        SL_TRY(plan_batch(s, s->rows_max, rows));
+    }
+}
+
+static sl_status read_batch(struct scan *s, int64_t at, size_t range, int64_t rows, sl_batch **out)
+{
+    SL_TRY(read_leaves(s, at, range, &rows));
     SL_TRY(assemble_batch(s, rows, out));
     size_t seen = sl_batch_bytes(*out) / (size_t)rows;
     if (seen > s->row_bytes) /* values are longer than they seemed: the next batch has fewer */
@@ -310,10 +354,12 @@ static sl_status scan_next(sl_stream *stream, sl_batch **out)
                 return SL_OK;
             }
         }
+        int64_t at = s->at;
+        size_t range = s->range;
         SL_TRY(plan_batch(s, rows_of_batch(s), &rows));
         if (rows > 0)
-            return sl_context(sl_context(read_batch(s, rows, out), "row group %zu", s->group), "%s",
-                              sl_file_path(s->parquet->file));
+            return sl_context(sl_context(read_batch(s, at, range, rows, out), "row group %zu", s->group),
+                              "%s", sl_file_path(s->parquet->file));
         s->group_open = false;
     }
 }

@@ -64,7 +64,8 @@ sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical ph
     v->p = data;
     v->end = data + len;
     v->bit = 0;
-    v->previous.len = 0;
+    if (!v->carry_over)
+        v->previous.len = 0;
     v->ready = len > 0;
     if (!allowed(physical, encoding))
         return sl_unsupported("encoding %s (%d) of %s values", parquet_encoding_name(encoding), encoding,

@@ -5,7 +5,8 @@
  * A table entry carries 32 bits of the hash beside the index; a probe compares those before it looks at the
  * value. Hashes of a block are computed in one loop and looked up in a second one: the processor can then
  * overlap the cache misses of neighbouring values. A value equal to its predecessor is not looked up at all,
- * which makes constant and sorted columns nearly free.
+ * which makes constant and sorted columns nearly free. Values that come with a dictionary of their own are looked up
+ * once an entry: afterwards an array maps that dictionary's indexes to ours.
  */
 #include "parquet/write_int.h"
 
@@ -200,7 +201,60 @@ static sl_status add_bytes(struct dictionary *d, const uint8_t *data, size_t len
     return SL_OK;
 }
 
+static void drop_source(struct dictionary *d)
+{
+    sl_array_unref(d->source);
+    sl_free(d->mapping);
+    d->source = NULL;
+    d->mapping = NULL;
+}
+
+/* Makes `array` the dictionary that `mapping` is about. */
+static sl_status use_source(struct dictionary *d, const sl_array *array)
+{
+    if (d->source == array)
+        return SL_OK;
+    drop_source(d);
+    size_t entries = (size_t)array->length;
+    d->mapping = sl_realloc_array(NULL, entries ? entries : 1, sizeof *d->mapping);
+    if (!d->mapping)
+        return sl_nomem();
+    memset(d->mapping, 0xff, entries * sizeof *d->mapping); /* DICTIONARY_UNMAPPED */
+    /* Arrays are immutable but for their count of references. */
+    d->source = sl_array_ref((sl_array *)array);
+    return SL_OK;
+}
+
+static sl_status encode_bytes(struct dictionary *d, const struct value_view *view, uint32_t *indexes);
+
+/* Entries not yet met are collected, looked up together and then known. */
+static sl_status encode_mapped(struct dictionary *d, const struct value_view *view, uint32_t *indexes)
+{
+    SL_TRY(use_source(d, view->array));
+    int32_t fresh[WRITE_BLOCK];
+    uint32_t found[WRITE_BLOCK];
+    struct value_view missing = {.array = view->array, .slots = fresh};
+    for (size_t i = 0; i < view->count; i++) {
+        indexes[i] = d->mapping[view->slots[i]];
+        if (indexes[i] == DICTIONARY_UNMAPPED)
+            fresh[missing.count++] = view->slots[i];
+    }
+    if (missing.count == 0)
+        return SL_OK;
+    SL_TRY(encode_bytes(d, &missing, found));
+    for (size_t i = 0; i < missing.count; i++)
+        d->mapping[fresh[i]] = found[i];
+    for (size_t i = 0; i < view->count; i++)
+        indexes[i] = d->mapping[view->slots[i]];
+    return SL_OK;
+}
+
 sl_status dictionary_encode_bytes(struct dictionary *d, const struct value_view *view, uint32_t *indexes)
+{
+    return view->dictionary && view->slots ? encode_mapped(d, view, indexes) : encode_bytes(d, view, indexes);
+}
+
+static sl_status encode_bytes(struct dictionary *d, const struct value_view *view, uint32_t *indexes)
 {
     SL_TRY(dictionary_reserve(d));
     const int32_t *offsets = view->array->offsets;
@@ -272,11 +326,13 @@ sl_status dictionary_append_plain(const struct dictionary *d, const uint32_t *in
 
 size_t dictionary_memory(const struct dictionary *d)
 {
-    return d->storage.cap + d->capacity * 2 * sizeof(uint32_t) + d->table_size * sizeof(uint64_t);
+    return d->storage.cap + d->capacity * 2 * sizeof(uint32_t) + d->table_size * sizeof(uint64_t) +
+           (d->source ? (size_t)d->source->length * sizeof *d->mapping : 0);
 }
 
 void dictionary_clear(struct dictionary *d)
 {
+    drop_source(d);
     d->storage.len = 0;
     d->count = 0;
     if (d->table)
@@ -286,6 +342,7 @@ void dictionary_clear(struct dictionary *d)
 void dictionary_free(struct dictionary *d)
 {
     int32_t width = d->width;
+    drop_source(d);
     sl_buf_free(&d->storage);
     sl_free(d->offsets);
     sl_free(d->stamps);

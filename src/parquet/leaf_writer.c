@@ -5,9 +5,10 @@
  *     rows -> [definition, repetition | values or dictionary indexes] -> page body -> codec -> header +
  * stored body
  *
- * Every chunk starts with a dictionary. It is given up when the first page shows that it does not pay (that
- * page is then encoded anew, as PLAIN) or when it has grown to WRITE_DICTIONARY_BYTES (pages written so far
- * keep using it).
+ * Every chunk starts with a dictionary, unless an encoding was asked for. It is given up when the first page
+ * shows that it does not pay (that page is then encoded anew, as PLAIN) or when it has grown to
+ * WRITE_DICTIONARY_BYTES (pages written so far keep using it). Values without dictionary are gathered as PLAIN
+ * and encoded when their page is closed; under "automatic" the first such page tries what there is.
  *
  * Pages start at row boundaries and end at page_rows rows or page_bytes bytes, whatever comes first.
  */
@@ -15,12 +16,13 @@
 
 #define DICTIONARY_WIDTH_MAX 256 /* wider fixed values rarely repeat and would make blocks large */
 
-void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
-                      const struct write_settings *settings)
+sl_status leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
+                           const struct write_settings *settings, const struct leaf_choice *choice)
 {
-    *w = (struct leaf_writer){.leaf = leaf, .settings = settings, .page_number = 1, .ratio = 1};
+    *w = (struct leaf_writer){
+        .leaf = leaf, .settings = settings, .choice = choice, .page_number = 1, .ratio = 1};
     w->dictionary.width = leaf->width;
-    leaf_writer_next_chunk(w);
+    return leaf_writer_next_chunk(w);
 }
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
@@ -37,25 +39,43 @@ static sl_status keep_blob(const sl_buf *header, const sl_buf *stored, struct pa
     return SL_OK;
 }
 
+/* Compresses `body` but for its first `levels` bytes, which stay as they are in pages of version 2; there, values
+ * that do not get smaller stay uncompressed too. *stored: what goes to the file. */
+static sl_status compress_body(struct write_scratch *s, const sl_buf *body, size_t levels,
+                               struct parquet_page_header *header, const sl_buf **stored)
+{
+    *stored = body;
+    header->is_compressed = false;
+    if (s->compressor.codec == SL_CODEC_NONE || (header->type == PARQUET_PAGE_DATA_V2 && body->len == levels))
+        return SL_OK;
+    s->stored.len = 0;
+    if (levels)
+        SL_TRY(sl_buf_append(&s->stored, body->data, levels));
+    SL_TRY(compressor_append(&s->compressor, body->data ? body->data + levels : NULL, body->len - levels,
+                             &s->stored));
+    header->is_compressed = header->type != PARQUET_PAGE_DATA_V2 || s->stored.len < body->len;
+    if (header->is_compressed)
+        *stored = &s->stored;
+    return SL_OK;
+}
+
 /* Compresses `body` and puts the header in front; sizes and checksum of `header` are filled in. */
-static sl_status store_page(struct leaf_writer *w, struct write_scratch *s, const sl_buf *body,
+static sl_status store_page(struct leaf_writer *w, struct write_scratch *s, const sl_buf *body, size_t levels,
                             struct parquet_page_header *header, struct page_blob *out)
 {
     if (body->len > INT32_MAX)
         return sl_input("column %s: a page of %zu bytes is beyond Parquet's 2 GiB", w->leaf->name, body->len);
-    s->stored.len = s->header.len = 0;
-    const sl_buf *stored = body;
-    if (s->compressor.codec != SL_CODEC_NONE) {
-        SL_TRY(compressor_append(&s->compressor, body->data, body->len, &s->stored));
-        stored = &s->stored;
-    }
+    s->header.len = 0;
+    const sl_buf *stored;
+    SL_TRY(compress_body(s, body, levels, header, &stored));
     if (stored->len > INT32_MAX)
         return sl_input("column %s: a compressed page of %zu bytes is beyond Parquet's 2 GiB", w->leaf->name,
                         stored->len);
     header->uncompressed_size = (int32_t)body->len;
     header->compressed_size = (int32_t)stored->len;
-    header->has_crc = true;
-    header->crc = sl_crc32(0, stored->data ? (const void *)stored->data : "", stored->len);
+    header->has_crc = w->settings->checksums;
+    if (header->has_crc)
+        header->crc = sl_crc32(0, stored->data ? (const void *)stored->data : "", stored->len);
     SL_TRY(parquet_page_header_encode(header, &s->header));
     SL_TRY(keep_blob(&s->header, stored, out));
     w->uncompressed_bytes += s->header.len + body->len;
@@ -76,38 +96,51 @@ static bool dictionary_pays(const struct leaf_writer *w)
     return w->dictionary.storage.len + indexes < w->page_raw_bytes;
 }
 
-static sl_status give_dictionary_up(struct leaf_writer *w)
+/* The page's values as PLAIN; the dictionary stays for the caller to keep or to drop. */
+static sl_status page_to_plain(struct leaf_writer *w)
 {
     w->body.len = 0;
-    SL_TRY(dictionary_append_plain(&w->dictionary, w->indexes, (size_t)w->page_values, &w->body));
+    return dictionary_append_plain(&w->dictionary, w->indexes, (size_t)w->page_values, &w->body);
+}
+
+static sl_status give_dictionary_up(struct leaf_writer *w)
+{
+    SL_TRY(page_to_plain(w));
     w->dictionary_active = false;
     dictionary_free(&w->dictionary);
     return SL_OK;
 }
 
-static sl_status append_levels(struct write_scratch *s, sl_buf *levels, size_t count, int max, bool bitmap)
+/* Version 1 has the length in front, version 2 in the page header. *bytes: without that length. */
+static sl_status append_levels(struct leaf_writer *w, struct write_scratch *s, const sl_buf *levels, int max,
+                               bool bitmap, int32_t *bytes)
 {
-    size_t at = s->body.len;
+    size_t at = s->body.len, prefix = w->settings->page_v2 ? 0 : 4, count = (size_t)w->page_levels;
     uint8_t length[4] = {0};
-    SL_TRY(sl_buf_append(&s->body, length, 4));
+    SL_TRY(sl_buf_append(&s->body, length, prefix));
     if (bitmap)
         SL_TRY(rle_encode_bits(levels->data, count, &s->body));
     else
         SL_TRY(rle_encode_levels(levels->data, count, parquet_bit_width((uint32_t)max), &s->body));
-    store_le32(s->body.data + at, (uint32_t)(s->body.len - at - 4));
+    *bytes = (int32_t)(s->body.len - at - prefix);
+    if (prefix)
+        store_le32(s->body.data + at, (uint32_t)*bytes);
     return SL_OK;
 }
 
-static sl_status assemble_body(struct leaf_writer *w, struct write_scratch *s, bool dictionary)
+static sl_status assemble_body(struct leaf_writer *w, struct write_scratch *s, bool dictionary,
+                               struct parquet_page_header *header)
 {
     const struct write_leaf *leaf = w->leaf;
     s->body.len = 0;
+    header->repetition_bytes = header->definition_bytes = 0;
     if (leaf->max_repetition)
-        SL_TRY(append_levels(s, &w->repetition, (size_t)w->page_levels, leaf->max_repetition, false));
+        SL_TRY(append_levels(w, s, &w->repetition, leaf->max_repetition, false, &header->repetition_bytes));
     if (leaf->max_definition)
-        SL_TRY(append_levels(s, &w->definition, (size_t)w->page_levels, leaf->max_definition, leaf->flat));
+        SL_TRY(
+            append_levels(w, s, &w->definition, leaf->max_definition, leaf->flat, &header->definition_bytes));
     if (!dictionary)
-        return sl_buf_append(&s->body, w->body.data ? (const void *)w->body.data : "", w->body.len);
+        return values_encode(leaf, w->encoding, &w->body, (size_t)w->page_values, &s->lengths, &s->body);
     int width = index_width(&w->dictionary);
     SL_TRY(sl_buf_byte(&s->body, (uint8_t)width));
     return rle_encode(w->indexes, (size_t)w->page_values, width, &s->body);
@@ -135,9 +168,77 @@ static void reset_page(struct leaf_writer *w)
     bounds_clear(&w->page_bounds);
 }
 
+/* ---- choosing an encoding ------------------------------------------------------------------------------ */
+
+static sl_status stored_size(struct write_scratch *s, const sl_buf *body, size_t *out)
+{
+    *out = body->len;
+    if (s->compressor.codec == SL_CODEC_NONE)
+        return SL_OK;
+    s->stored.len = 0;
+    SL_TRY(compressor_append(&s->compressor, body->data, body->len, &s->stored));
+    *out = s->stored.len;
+    return SL_OK;
+}
+
+/* Tries on the page's PLAIN values what every Hudi reader reads; the smallest after compression wins. */
+static sl_status try_encodings(struct leaf_writer *w, struct write_scratch *s, size_t *best)
+{
+    static const enum parquet_encoding candidates[] = {PARQUET_PLAIN, PARQUET_DELTA_BINARY_PACKED,
+                                                       PARQUET_DELTA_LENGTH_BYTE_ARRAY,
+                                                       PARQUET_DELTA_BYTE_ARRAY, PARQUET_RLE};
+    *best = SIZE_MAX;
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        if (!encoding_fits(candidates[i], w->leaf->physical))
+            continue;
+        size_t size;
+        s->trial.len = 0;
+        SL_TRY(
+            values_encode(w->leaf, candidates[i], &w->body, (size_t)w->page_values, &s->lengths, &s->trial));
+        SL_TRY(stored_size(s, &s->trial, &size));
+        if (size < *best) {
+            *best = size;
+            w->encoding = candidates[i];
+        }
+    }
+    w->encoding_decided = true;
+    return SL_OK;
+}
+
+/* What dictionary and indexes of the first page take. */
+static sl_status dictionary_size(struct leaf_writer *w, struct write_scratch *s, size_t *out)
+{
+    size_t indexes;
+    s->trial.len = 0;
+    SL_TRY(rle_encode(w->indexes, (size_t)w->page_values, index_width(&w->dictionary), &s->trial));
+    SL_TRY(stored_size(s, &s->trial, &indexes));
+    SL_TRY(stored_size(s, &w->dictionary.storage, out));
+    *out += indexes;
+    return SL_OK;
+}
+
+/* The first page decides about the dictionary: by plain sizes, or under "automatic" by what is stored. */
+static sl_status decide_dictionary(struct leaf_writer *w, struct write_scratch *s, bool *dictionary)
+{
+    w->dictionary_decided = true;
+    if (!w->choice->automatic) {
+        *dictionary = dictionary_pays(w);
+        return *dictionary ? SL_OK : give_dictionary_up(w);
+    }
+    size_t with, without;
+    SL_TRY(dictionary_size(w, s, &with));
+    SL_TRY(page_to_plain(w));
+    SL_TRY(try_encodings(w, s, &without));
+    *dictionary = with <= without;
+    if (!*dictionary)
+        return give_dictionary_up(w);
+    w->body.len = 0;
+    return SL_OK;
+}
+
 /* Bounds of strings in dictionary pages come from the entries in use; then the first page decides about the
  * dictionary. */
-static sl_status settle_dictionary(struct leaf_writer *w, bool *dictionary)
+static sl_status settle_dictionary(struct leaf_writer *w, struct write_scratch *s, bool *dictionary)
 {
     *dictionary = w->dictionary_active && w->page_values > 0;
     if (!*dictionary)
@@ -146,15 +247,57 @@ static sl_status settle_dictionary(struct leaf_writer *w, bool *dictionary)
         SL_TRY(bounds_add_entries(&w->page_bounds, &w->dictionary, w->indexes, (size_t)w->page_values,
                                   w->page_number));
     if (!w->dictionary_decided) {
-        w->dictionary_decided = true;
-        if (!dictionary_pays(w)) {
-            *dictionary = false;
-            return give_dictionary_up(w);
-        }
+        SL_TRY(decide_dictionary(w, s, dictionary));
+        if (!*dictionary)
+            return SL_OK;
     }
     if (w->dictionary.storage.len >= WRITE_DICTIONARY_BYTES)
         w->dictionary_active = false;
     return SL_OK;
+}
+
+/* ---- closing ------------------------------------------------------------------------------------------- */
+
+/* Adds how often each level up to `max` occurs in the page to its histogram. */
+static void count_levels(const struct leaf_writer *w, const sl_buf *levels, int max, bool bitmap,
+                         int64_t *counts)
+{
+    if (max == 0) {
+        counts[0] += w->page_levels;
+    } else if (bitmap) {
+        counts[0] += w->page_levels - w->page_values;
+        counts[1] += w->page_values;
+    } else {
+        for (int64_t i = 0; i < w->page_levels; i++)
+            counts[levels->data[i]]++;
+    }
+}
+
+/* Histograms of the page, kept for the column index and added to those of the chunk. */
+static sl_status note_sizes(struct leaf_writer *w, struct page_facts *facts)
+{
+    const struct write_leaf *leaf = w->leaf;
+    facts->unencoded_bytes =
+        leaf->kind == WRITE_BYTES ? (int64_t)(w->page_raw_bytes - 4 * (size_t)w->page_values) : 0;
+    w->unencoded_bytes += facts->unencoded_bytes;
+    if (!w->settings->size_statistics)
+        return SL_OK;
+    size_t definitions = (size_t)leaf->max_definition + 1, all = definitions + leaf->max_repetition + 1;
+    if (!w->level_histograms)
+        SL_NEW_ARRAY(w->level_histograms, all);
+    int64_t counts[2 * 256] = {0};
+    count_levels(w, &w->definition, leaf->max_definition, leaf->flat, counts);
+    count_levels(w, &w->repetition, leaf->max_repetition, false, counts + definitions);
+    for (size_t i = 0; i < all; i++)
+        w->level_histograms[i] += counts[i];
+    return sl_buf_append(&w->pages.histograms, counts, all * sizeof *counts);
+}
+
+static sl_status add_to_bloom(struct leaf_writer *w, bool dictionary)
+{
+    if (!w->choice->bloom_filter || dictionary || w->page_values == 0) /* entries follow at the end */
+        return SL_OK;
+    return bloom_add_plain(&w->bloom, w->body.data, (size_t)w->page_values, w->leaf->width);
 }
 
 sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s)
@@ -163,20 +306,29 @@ sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s)
         return SL_OK;
     if (w->page_levels > INT32_MAX)
         return sl_input("column %s: more than 2^31 values in one row", w->leaf->name);
-    bool dictionary;
-    SL_TRY(settle_dictionary(w, &dictionary));
-    SL_TRY(assemble_body(w, s, dictionary));
+    bool dictionary, v2 = w->settings->page_v2;
+    SL_TRY(settle_dictionary(w, s, &dictionary));
+    if (!dictionary && w->choice->automatic && !w->encoding_decided && w->page_values > 0) {
+        size_t size;
+        SL_TRY(try_encodings(w, s, &size));
+    }
+    enum parquet_encoding indexes = v2 ? PARQUET_RLE_DICTIONARY : PARQUET_PLAIN_DICTIONARY;
     struct parquet_page_header header = {
-        .type = PARQUET_PAGE_DATA,
+        .type = v2 ? PARQUET_PAGE_DATA_V2 : PARQUET_PAGE_DATA,
         .num_values = (int32_t)w->page_levels,
-        .encoding = dictionary ? PARQUET_PLAIN_DICTIONARY : PARQUET_PLAIN,
+        .num_nulls = (int32_t)(w->page_levels - w->page_values),
+        .num_rows = (int32_t)w->page_rows,
+        .encoding = dictionary ? (int32_t)indexes : (int32_t)w->encoding,
         .definition_encoding = PARQUET_RLE,
         .repetition_encoding = PARQUET_RLE,
     };
+    SL_TRY(assemble_body(w, s, dictionary, &header));
+    SL_TRY(add_to_bloom(w, dictionary));
+    size_t levels = v2 ? (size_t)header.repetition_bytes + (size_t)header.definition_bytes : 0;
     struct page_blob *blob = next_blob(w);
     if (!blob)
         return sl_nomem();
-    SL_TRY(store_page(w, s, &s->body, &header, blob));
+    SL_TRY(store_page(w, s, &s->body, levels, &header, blob));
     w->blob_count++;
     struct page_facts facts = {
         .first_row = w->rows - w->page_rows,
@@ -184,6 +336,7 @@ sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s)
         .stored_bytes = (uint32_t)blob->len,
         .all_null = w->page_values == 0,
     };
+    SL_TRY(note_sizes(w, &facts));
     if (w->settings->page_index)
         SL_TRY(chunk_pages_add(&w->pages, w->leaf, &facts, &w->page_bounds));
     SL_TRY(bounds_merge(&w->bounds, w->leaf->order, &w->page_bounds));
@@ -192,22 +345,32 @@ sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s)
     if (dictionary)
         w->dictionary_pages++;
     else
-        w->plain_pages++;
+        w->value_pages[w->encoding]++;
     reset_page(w);
     return SL_OK;
+}
+
+static sl_status close_bloom(struct leaf_writer *w)
+{
+    if (!w->choice->bloom_filter || w->levels == w->nulls)
+        return SL_OK;
+    if (w->dictionary_pages)
+        SL_TRY(bloom_add_plain(&w->bloom, w->dictionary.storage.data, w->dictionary.count, w->leaf->width));
+    return bloom_finish(&w->bloom, &w->bloom_filter);
 }
 
 sl_status leaf_writer_close_chunk(struct leaf_writer *w, struct write_scratch *s)
 {
     SL_TRY(leaf_writer_close_page(w, s));
+    SL_TRY(close_bloom(w));
     if (w->dictionary_pages == 0)
         return SL_OK;
     struct parquet_page_header header = {
         .type = PARQUET_PAGE_DICTIONARY,
         .num_values = (int32_t)w->dictionary.count,
-        .encoding = PARQUET_PLAIN_DICTIONARY,
+        .encoding = w->settings->page_v2 ? PARQUET_PLAIN : PARQUET_PLAIN_DICTIONARY,
     };
-    return store_page(w, s, &w->dictionary.storage, &header, &w->dictionary_page);
+    return store_page(w, s, &w->dictionary.storage, 0, &header, &w->dictionary_page);
 }
 
 /* Bytes that the page in progress has so far, without levels. */
@@ -329,6 +492,7 @@ static sl_status put_flat_block(struct leaf_writer *w, struct write_scratch *s, 
         .first = from,
         .slots = block_slots(column, validity, from, count, valid, s->slots),
         .count = (size_t)valid,
+        .dictionary = column->dictionary != NULL,
     };
     SL_TRY(leaf_writer_values(w, s, &view));
     w->page_rows += count;
@@ -385,7 +549,8 @@ static sl_status put_nested_block(struct leaf_writer *w, struct write_scratch *s
     if (array->dictionary)
         for (size_t i = 0; i < levels->value_count; i++)
             slots[i] = sl_i32_at(array, slots[i]);
-    struct value_view view = {.array = array->dictionary ? array->dictionary : array};
+    struct value_view view = {.array = array->dictionary ? array->dictionary : array,
+                              .dictionary = array->dictionary != NULL};
     for (size_t i = 0; i < levels->value_count; i += view.count) {
         view.slots = slots + i;
         view.count = levels->value_count - i < WRITE_BLOCK ? levels->value_count - i : WRITE_BLOCK;
@@ -447,7 +612,8 @@ size_t leaf_writer_memory(const struct leaf_writer *w)
            w->indexes_capacity * sizeof *w->indexes + w->blob_capacity * sizeof *w->blobs +
            dictionary_memory(&w->dictionary) + w->pages.capacity * sizeof *w->pages.pages +
            w->pages.bounds.cap + w->bounds.min_bytes.cap + w->bounds.max_bytes.cap +
-           w->page_bounds.min_bytes.cap + w->page_bounds.max_bytes.cap;
+           w->page_bounds.min_bytes.cap + w->page_bounds.max_bytes.cap + w->pages.histograms.cap +
+           bloom_memory(&w->bloom) + w->bloom_filter.cap;
 }
 
 static void free_blobs(struct leaf_writer *w)
@@ -459,7 +625,7 @@ static void free_blobs(struct leaf_writer *w)
     w->dictionary_page = (struct page_blob){0};
 }
 
-void leaf_writer_next_chunk(struct leaf_writer *w)
+sl_status leaf_writer_next_chunk(struct leaf_writer *w)
 {
     free_blobs(w);
     reset_page(w);
@@ -467,14 +633,23 @@ void leaf_writer_next_chunk(struct leaf_writer *w)
     bounds_clear(&w->bounds);
     dictionary_clear(&w->dictionary);
     const struct write_leaf *leaf = w->leaf;
-    w->dictionary_active =
-        w->settings->dictionary && leaf->kind != WRITE_BOOL && leaf->width <= DICTIONARY_WIDTH_MAX;
-    w->dictionary_decided = false;
+    w->dictionary_active = w->settings->dictionary && w->choice->dictionary && leaf->kind != WRITE_BOOL &&
+                           leaf->width <= DICTIONARY_WIDTH_MAX;
+    w->dictionary_decided = w->encoding_decided = false;
+    w->encoding = w->choice->encoding;
     w->rows = w->levels = w->nulls = 0;
     if (w->uncompressed_bytes)
         w->ratio = (double)w->compressed_bytes / (double)w->uncompressed_bytes;
     w->uncompressed_bytes = w->compressed_bytes = 0;
-    w->plain_pages = w->dictionary_pages = 0;
+    w->dictionary_pages = 0;
+    memset(w->value_pages, 0, sizeof w->value_pages);
+    w->unencoded_bytes = 0;
+    sl_free(w->level_histograms);
+    w->level_histograms = NULL;
+    w->bloom_filter.len = 0;
+    if (w->choice->bloom_filter)
+        return bloom_start(&w->bloom, w->choice->bloom_distinct, w->choice->bloom_fpp);
+    return SL_OK;
 }
 
 void leaf_writer_free(struct leaf_writer *w)
@@ -489,6 +664,9 @@ void leaf_writer_free(struct leaf_writer *w)
     bounds_free(&w->bounds);
     dictionary_free(&w->dictionary);
     chunk_pages_free(&w->pages);
+    bloom_free(&w->bloom);
+    sl_buf_free(&w->bloom_filter);
+    sl_free(w->level_histograms);
 }
 
 void write_scratch_free(struct write_scratch *s)
@@ -500,6 +678,8 @@ void write_scratch_free(struct write_scratch *s)
     sl_buf_free(&s->stored);
     sl_buf_free(&s->header);
     sl_buf_free(&s->gathered);
+    sl_buf_free(&s->lengths);
+    sl_buf_free(&s->trial);
     levels_free(&s->levels);
     sl_free(s);
 }

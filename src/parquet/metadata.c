@@ -760,7 +760,12 @@ sl_status parquet_offset_index_decode(const uint8_t *data, size_t len, uint64_t 
     struct thrift_field f;
     thrift_reader_init(&d.r, data, len);
     *out = (struct parquet_offset_index){0};
+    size_t unencoded = 0;
     for (thrift_begin(&d.r, &f); thrift_next(&d.r, &f);) {
+        if (f.id == 2) {
+            out->unencoded_bytes = decode_i64_list(&d, &f, &unencoded);
+            continue;
+        }
         if (f.id != 1) {
             thrift_skip(&d.r, f.type);
             continue;
@@ -770,6 +775,8 @@ sl_status parquet_offset_index_decode(const uint8_t *data, size_t len, uint64_t 
         for (size_t i = 0; i < out->page_count && !d.r.error; i++)
             decode_page_location(&d.r, &out->pages[i]);
     }
+    if (unencoded != out->page_count)
+        out->unencoded_bytes = NULL;
     return decoder_status(&d, "offset index", file_offset);
 }
 
@@ -991,7 +998,7 @@ static void encode_encoding_stats(struct thrift_writer *w, int id, const struct 
     }
 }
 
-static void encode_histogram(struct thrift_writer *w, int id, const int64_t *counts, size_t levels)
+static void encode_i64_list(struct thrift_writer *w, int id, const int64_t *counts, size_t levels)
 {
     if (levels == 0)
         return;
@@ -1005,8 +1012,8 @@ static void encode_size_statistics(struct thrift_writer *w, int id, const struct
     thrift_begin_struct_field(w, id);
     if (s->unencoded_bytes >= 0)
         thrift_put_i64(w, 1, s->unencoded_bytes);
-    encode_histogram(w, 2, s->repetition_histogram, s->repetition_levels);
-    encode_histogram(w, 3, s->definition_histogram, s->definition_levels);
+    encode_i64_list(w, 2, s->repetition_histogram, s->repetition_levels);
+    encode_i64_list(w, 3, s->definition_histogram, s->definition_levels);
     thrift_end_struct(w);
 }
 
@@ -1188,6 +1195,8 @@ sl_status parquet_offset_index_encode(const struct parquet_offset_index *index, 
         thrift_put_i64(&w, 3, index->pages[i].first_row);
         thrift_end_struct(&w);
     }
+    if (index->unencoded_bytes)
+        encode_i64_list(&w, 2, index->unencoded_bytes, index->page_count);
     thrift_end_struct(&w);
     return thrift_writer_status(&w);
 }
@@ -1212,6 +1221,8 @@ sl_status parquet_column_index_encode(const struct parquet_column_index *index, 
         for (size_t i = 0; i < index->page_count; i++)
             thrift_put_element_i64(&w, index->null_counts[i]);
     }
+    encode_i64_list(&w, 6, index->repetition_histograms, index->repetition_count);
+    encode_i64_list(&w, 7, index->definition_histograms, index->definition_count);
     thrift_end_struct(&w);
     return thrift_writer_status(&w);
 }

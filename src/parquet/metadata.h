@@ -241,6 +241,7 @@ struct parquet_page_location {
 struct parquet_offset_index {
     struct parquet_page_location *pages;
     size_t page_count;
+    int64_t *unencoded_bytes; /* of byte arrays; NULL: absent */
 };
 struct parquet_column_index {
     size_t page_count;
@@ -248,6 +249,9 @@ struct parquet_column_index {
     struct parquet_bytes *min_values, *max_values; /* empty for null pages */
     int32_t boundary_order;
     int64_t *null_counts; /* NULL: absent */
+    /* Size statistics, for the encoder; the decoder skips them. Page after page; NULL: absent. */
+    const int64_t *repetition_histograms, *definition_histograms;
+    size_t repetition_count, definition_count;
     int64_t *nan_counts;  /* NULL: absent */
 };
 

@@ -74,18 +74,47 @@ void chunk_pages_clear(struct chunk_pages *p)
 {
     p->count = 0;
     p->bounds.len = 0;
+    p->histograms.len = 0;
 }
 
 void chunk_pages_free(struct chunk_pages *p)
 {
     sl_free(p->pages);
     sl_buf_free(&p->bounds);
+    sl_buf_free(&p->histograms);
     *p = (struct chunk_pages){0};
 }
 
-sl_status column_index_write(const struct chunk_pages *p, sl_buf *out)
+/* The kept histograms lie page by page, the index wants one list for each kind of level. */
+static sl_status split_histograms(const struct chunk_pages *p, const struct write_leaf *leaf,
+                                  struct parquet_column_index *index, int64_t **lists)
+{
+    size_t definitions = (size_t)leaf->max_definition + 1, repetitions = (size_t)leaf->max_repetition + 1;
+    if (p->histograms.len == 0)
+        return SL_OK;
+    SL_NEW_ARRAY(*lists, p->count * (definitions + repetitions));
+    int64_t *definition = *lists, *repetition = *lists + p->count * definitions;
+    for (size_t i = 0; i < p->count; i++) {
+        const uint8_t *from = p->histograms.data + i * (definitions + repetitions) * sizeof(int64_t);
+        memcpy(definition + i * definitions, from, definitions * sizeof(int64_t));
+        memcpy(repetition + i * repetitions, from + definitions * sizeof(int64_t),
+               repetitions * sizeof(int64_t));
+    }
+    if (leaf->max_definition) { /* a single level says nothing */
+        index->definition_histograms = definition;
+        index->definition_count = p->count * definitions;
+    }
+    if (leaf->max_repetition) {
+        index->repetition_histograms = repetition;
+        index->repetition_count = p->count * repetitions;
+    }
+    return SL_OK;
+}
+
+sl_status column_index_write(const struct chunk_pages *p, const struct write_leaf *leaf, sl_buf *out)
 {
     struct parquet_column_index index = {.page_count = p->count};
+    int64_t *histograms = NULL;
     sl_status status = SL_OK;
     index.null_pages = sl_calloc(p->count, sizeof *index.null_pages);
     index.min_values = sl_calloc(p->count, sizeof *index.min_values);
@@ -109,8 +138,10 @@ sl_status column_index_write(const struct chunk_pages *p, sl_buf *out)
     index.boundary_order = p->ascending    ? PARQUET_ASCENDING
                            : p->descending ? PARQUET_DESCENDING
                                            : PARQUET_UNORDERED;
-    status = parquet_column_index_encode(&index, out);
+    SL_GO(split_histograms(p, leaf, &index, &histograms));
+    SL_GO(parquet_column_index_encode(&index, out));
 done:
+    sl_free(histograms);
     sl_free(index.null_pages);
     sl_free(index.min_values);
     sl_free(index.max_values);
@@ -118,10 +149,18 @@ done:
     return status;
 }
 
-sl_status offset_index_write(const struct chunk_pages *p, uint64_t first_page_offset, sl_buf *out)
+sl_status offset_index_write(const struct chunk_pages *p, uint64_t first_page_offset, bool byte_arrays,
+                             sl_buf *out)
 {
     struct parquet_offset_index index = {.page_count = p->count};
-    SL_NEW_ARRAY(index.pages, p->count);
+    sl_status status;
+    index.pages = sl_calloc(p->count, sizeof *index.pages);
+    if (byte_arrays)
+        index.unencoded_bytes = sl_calloc(p->count, sizeof *index.unencoded_bytes);
+    if (!index.pages || (byte_arrays && !index.unencoded_bytes)) {
+        status = sl_nomem();
+        goto done;
+    }
     uint64_t offset = first_page_offset;
     for (size_t i = 0; i < p->count; i++) {
         index.pages[i] = (struct parquet_page_location){
@@ -129,9 +168,13 @@ sl_status offset_index_write(const struct chunk_pages *p, uint64_t first_page_of
             .compressed_size = (int32_t)p->pages[i].stored_bytes,
             .first_row = p->pages[i].first_row,
         };
+        if (byte_arrays)
+            index.unencoded_bytes[i] = p->pages[i].unencoded_bytes;
         offset += p->pages[i].stored_bytes;
     }
-    sl_status status = parquet_offset_index_encode(&index, out);
+    status = parquet_offset_index_encode(&index, out);
+done:
     sl_free(index.pages);
+    sl_free(index.unencoded_bytes);
     return status;
 }

@@ -141,6 +141,29 @@ SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_sca
 enum sl_parquet_codec { SL_CODEC_NONE, SL_CODEC_SNAPPY, SL_CODEC_GZIP, SL_CODEC_ZSTD, SL_CODEC_LZ4_RAW };
 SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out); /* uncompressed, snappy, gzip, zstd, lz4_raw */
 
+/* How values are encoded. An encoding that is asked for stands without dictionary. */
+enum sl_parquet_encoding {
+    SL_ENCODING_DEFAULT, /* a dictionary while it pays, PLAIN otherwise */
+    SL_ENCODING_AUTO,    /* the first page decides by its compressed size among dictionary, PLAIN, DELTA and RLE: what
+                            every Hudi reader reads. Falls back for a chunk, never for part of a page. */
+    SL_ENCODING_PLAIN,
+    SL_ENCODING_DELTA_BINARY_PACKED,     /* INT32, INT64 */
+    SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY, /* strings, binaries */
+    SL_ENCODING_DELTA_BYTE_ARRAY,        /* strings, binaries, fixed: prefixes shared with the value before, for sorted keys */
+    SL_ENCODING_BYTE_STREAM_SPLIT,       /* numbers, fixed. Spark 3.5 and Hudi 1.2 cannot read it. */
+    SL_ENCODING_RLE,                     /* booleans */
+};
+struct sl_parquet_column_options {
+    const char *column;                /* top-level name, for all leaves below it that the encoding fits, or a dotted leaf path */
+    enum sl_parquet_encoding encoding; /* DEFAULT: that of the file */
+    bool bloom_filter;                 /* a split-block Bloom filter for each row group; not for booleans */
+    int64_t bloom_distinct;            /* distinct values to expect in a row group; 0: counted while writing */
+    double bloom_fpp;                  /* rate of false positives; 0: 0.01 */
+};
+struct sl_parquet_sorting {
+    const char *column; /* as above; must name one leaf */
+    bool descending, nulls_first;
+};
 struct sl_parquet_write_options {
     enum sl_parquet_codec codec;
     int level;                   /* 0: the codec's default (zstd: 1) */
@@ -154,7 +177,20 @@ struct sl_parquet_write_options {
     const char *created_by;      /* NULL: "sluice version X (build Y)" */
     const char *root_name;       /* name of the schema's root; NULL: "schema" */
     sl_pool *pool;               /* encode columns in parallel; NULL: inline */
+    bool data_page_v2;           /* levels outside the compressed part; else v1 */
+    bool no_checksums;           /* no CRC of pages */
+    bool size_statistics;        /* bytes of strings and histograms of levels, for chunks and pages */
+    enum sl_parquet_encoding encoding; /* of all columns that it fits */
+    const struct sl_parquet_column_options *columns; /* what differs for some; the last entry of a column counts */
+    size_t column_count;
+    const struct sl_parquet_sorting *sorting; /* how the rows are sorted: noted in every row group, not checked */
+    size_t sorting_count;
 };
+/* Whether every Hudi reader of today reads what the options ask for (spec/parquet.md 10); else *feature names what they
+ * cannot. For types see sl_parquet_schema_hudi_safe. `feature` may be NULL. */
+bool sl_parquet_options_hudi_safe(const struct sl_parquet_write_options *options, const char **feature);
+/* The same for a schema: times of day, nanoseconds and float16 columns are what some reader fails at. */
+bool sl_parquet_schema_hudi_safe(const sl_type *schema, const char **feature);
 typedef struct sl_parquet_writer sl_parquet_writer; /* one thread at a time */
 /* Borrows `output` until finish or free. options NULL: uncompressed and all defaults. A type that Parquet cannot hold is
  * refused by name: SL_NULL columns, empty structs. */
@@ -162,6 +198,17 @@ SL_MUST_USE sl_status sl_parquet_writer_new(sl_output *output, const sl_type *sc
 /* The batch's schema must equal the writer's. Keeps references to small batches; encodes as pages fill. */
 SL_MUST_USE sl_status sl_parquet_writer_write(sl_parquet_writer *w, sl_batch *batch);
 SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value); /* any time before finish; the last value of a key counts */
+/* Copies a row group of `source` as it is compressed, without decoding: pages, statistics, page index, Bloom filters and
+ * size statistics, with their offsets moved. Rows written before are closed as a row group of their own. Columns of
+ * `constants` are written anew: every row holds the same string. The source's schema must equal the writer's, leaf by leaf
+ * and in its physical form, else SL_E_INPUT; files of parquet-mr before 1.8 have pages that only their own footer explains:
+ * SL_E_UNSUPPORTED, decode them instead. Key-values are not copied. */
+struct sl_parquet_constant {
+    const char *column; /* top-level name of a string column */
+    const char *value;
+};
+SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
+                                                       const struct sl_parquet_constant *constants, size_t constant_count);
 uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w); /* written and estimated still to write: for rolling files by size */
 size_t sl_parquet_writer_memory(const sl_parquet_writer *w);
 struct sl_parquet_written {

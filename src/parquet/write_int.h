@@ -2,11 +2,14 @@
  * The writing half of parquet, inside: from a batch to compressed pages.
  *
  *   writer.c            the file: row groups, slices of batches, footer
+ *   writer_copy.c       row groups of another file, copied as they are
+ *   write_options.c     options by column name -> one leaf_choice per leaf
  *   writer_schema.c     sl_type -> schema elements and one write_leaf per leaf
  *   leaf_writer.c       one leaf's chunk: blocks of rows -> pages
  *   leaf_values.c       a block of values in Parquet's physical form, encoded into the page
  *   levels_encode.c     nested arrays -> definition and repetition levels and the slots that hold values
- *   encode_*.c          RLE hybrid, PLAIN, dictionary
+ *   encode_*.c          RLE hybrid, PLAIN, dictionary, DELTA, BYTE_STREAM_SPLIT
+ *   bloom_write.c       split-block Bloom filters
  *   write_statistics.c  minimum and maximum
  *   page_index.c        column index and offset index of a chunk
  *   compress.c          codecs
@@ -19,6 +22,8 @@
 #define SL_PARQUET_WRITE_INT_H
 
 #include "parquet/parquet_int.h"
+
+#include <pthread.h>
 
 #define WRITE_BLOCK             1024
 #define WRITE_DICTIONARY_BYTES  ((size_t)1 << 20) /* a dictionary page beyond this is not worth its memory */
@@ -126,10 +131,24 @@ struct value_view {
     int64_t first;
     const int32_t *slots;
     size_t count;
+    bool dictionary; /* `array` is a dictionary that more views will point into */
 };
 /* BYTE_ARRAY, PLAIN: length and bytes. `bytes` is the sum of the lengths. */
 SL_MUST_USE sl_status plain_append_bytes(const struct value_view *view, size_t bytes, sl_buf *out);
 size_t value_view_bytes(const struct value_view *view); /* sum of the lengths */
+
+/* PLAIN values in another encoding (spec/parquet.md 3), appended to `out`. */
+SL_MUST_USE sl_status delta_encode_words(const uint8_t *plain, size_t count, int32_t width,
+                                         sl_buf *out); /* DELTA_BINARY_PACKED of 4 or 8 bytes */
+SL_MUST_USE sl_status delta_encode_lengths(const uint8_t *plain, size_t count, sl_buf *scratch, sl_buf *out);
+SL_MUST_USE sl_status delta_encode_prefixes(const uint8_t *plain, size_t count,
+                                            int32_t width, /* 0: BYTE_ARRAY */
+                                            sl_buf *scratch, sl_buf *out);
+SL_MUST_USE sl_status split_encode(const uint8_t *plain, size_t count, int32_t width, sl_buf *out);
+/* Whichever `encoding` says; PLAIN copies. `plain` of booleans are bits. */
+SL_MUST_USE sl_status values_encode(const struct write_leaf *leaf, enum parquet_encoding encoding,
+                                    const sl_buf *plain, size_t count, sl_buf *scratch, sl_buf *out);
+bool encoding_fits(enum parquet_encoding encoding, enum parquet_physical physical);
 
 struct dictionary {
     sl_buf storage;    /* the dictionary page: PLAIN values */
@@ -140,7 +159,11 @@ struct dictionary {
     size_t capacity;   /* of offsets and stamps */
     uint32_t count;
     int32_t width; /* 0: BYTE_ARRAY */
+    sl_array *
+        source; /* WRITE_BYTES: a dictionary that values came with; kept so that its address stays its name */
+    uint32_t *mapping; /* its entries' indexes here; DICTIONARY_UNMAPPED: not yet met */
 };
+#define DICTIONARY_UNMAPPED UINT32_MAX
 /* Looks the values up, adds the new ones, writes their indexes. `count` is at most WRITE_BLOCK. */
 SL_MUST_USE sl_status dictionary_encode_fixed(struct dictionary *d, const uint8_t *values, size_t count,
                                               uint32_t *indexes);
@@ -219,7 +242,8 @@ void levels_free(struct write_levels *levels);
 struct page_facts {
     int64_t first_row; /* in the row group */
     int64_t null_count;
-    uint32_t stored_bytes; /* with header */
+    int64_t unencoded_bytes; /* of byte arrays */
+    uint32_t stored_bytes;   /* with header */
     bool has_bounds, all_null;
     uint32_t min_at, min_len, max_at, max_len; /* in chunk_pages.bounds */
 };
@@ -227,6 +251,8 @@ struct chunk_pages {
     struct page_facts *pages;
     size_t count, capacity;
     sl_buf bounds;
+    sl_buf
+        histograms; /* size statistics: for each page its definition, then its repetition histogram, int64 */
     bool ascending, descending;
     bool unknown_bounds; /* a page with values but without bounds (all NaN): no column index */
     size_t last_bounded; /* page before the one being added; SIZE_MAX: none */
@@ -235,9 +261,29 @@ SL_MUST_USE sl_status chunk_pages_add(struct chunk_pages *pages, const struct wr
                                       const struct page_facts *facts, const struct value_bounds *bounds);
 void chunk_pages_clear(struct chunk_pages *pages);
 void chunk_pages_free(struct chunk_pages *pages);
-SL_MUST_USE sl_status column_index_write(const struct chunk_pages *pages, sl_buf *out);
-SL_MUST_USE sl_status offset_index_write(const struct chunk_pages *pages, uint64_t first_page_offset,
+SL_MUST_USE sl_status column_index_write(const struct chunk_pages *pages, const struct write_leaf *leaf,
                                          sl_buf *out);
+/* byte_arrays: with their unencoded bytes. */
+SL_MUST_USE sl_status offset_index_write(const struct chunk_pages *pages, uint64_t first_page_offset,
+                                         bool byte_arrays, sl_buf *out);
+
+/* ---- Bloom filters ------------------------------------------------------------------------------------- */
+
+/* The filter of a chunk in the making. With a known number of values it is filled at once; otherwise hashes are
+ * kept until the chunk is complete and the filter is made as large as its distinct values need. */
+struct bloom_builder {
+    sl_buf hashes; /* uint64 */
+    uint8_t *blocks;
+    size_t block_count; /* power of two */
+    double fpp;
+};
+SL_MUST_USE sl_status bloom_start(struct bloom_builder *b, int64_t distinct,
+                                  double fpp); /* distinct 0: unknown */
+SL_MUST_USE sl_status bloom_add_plain(struct bloom_builder *b, const uint8_t *plain, size_t count,
+                                      int32_t width);                     /* 0: BYTE_ARRAY */
+SL_MUST_USE sl_status bloom_finish(struct bloom_builder *b, sl_buf *out); /* header and filter */
+size_t bloom_memory(const struct bloom_builder *b);
+void bloom_free(struct bloom_builder *b);
 
 /* ---- leaf writer --------------------------------------------------------------------------------------- */
 
@@ -250,14 +296,32 @@ struct write_scratch {
     int32_t slots[WRITE_BLOCK];
     uint8_t words[WRITE_BLOCK * 8];
     sl_buf gathered; /* wide fixed values */
+    sl_buf lengths;  /* DELTA encodings of byte arrays */
+    sl_buf trial;    /* what an encoding under trial makes of a page */
 };
 void write_scratch_free(struct write_scratch *s);
 
 struct write_settings {
     size_t page_bytes;
     int64_t page_rows;
-    bool dictionary, page_index;
+    bool dictionary, page_index, page_v2, checksums, size_statistics;
 };
+/* What the options say about one leaf. */
+struct leaf_choice {
+    enum parquet_encoding encoding; /* of pages without dictionary */
+    bool automatic;                 /* ... unless a trial finds a better one */
+    bool dictionary;
+    bool bloom_filter;
+    int64_t bloom_distinct;
+    double bloom_fpp;
+};
+struct sl_parquet_write_options;
+/* One choice for each leaf; the caller frees *out. */
+SL_MUST_USE sl_status write_choices(const struct sl_parquet_write_options *options,
+                                    const struct write_schema *schema, struct leaf_choice **out);
+/* Leaf numbers of the sorting columns; the caller frees *out. */
+SL_MUST_USE sl_status write_sorting(const struct sl_parquet_write_options *options,
+                                    const struct write_schema *schema, struct parquet_sorting_column **out);
 
 struct page_blob {
     uint8_t *data; /* header and body as stored */
@@ -268,6 +332,7 @@ struct page_blob {
 struct leaf_writer {
     const struct write_leaf *leaf;
     const struct write_settings *settings;
+    const struct leaf_choice *choice;
 
     /* the page in progress */
     int64_t page_rows, page_levels, page_values;
@@ -281,8 +346,14 @@ struct leaf_writer {
     uint32_t page_number; /* in the writer's life, from 1; stamps dictionary entries */
 
     /* the chunk */
-    bool dictionary_active;  /* the page in progress collects indexes */
-    bool dictionary_decided; /* it paid on the first page, or was given up */
+    bool dictionary_active;         /* the page in progress collects indexes */
+    bool dictionary_decided;        /* it paid on the first page, or was given up */
+    bool encoding_decided;          /* `encoding` is final */
+    enum parquet_encoding encoding; /* of pages without dictionary */
+    struct bloom_builder bloom;
+    sl_buf bloom_filter;       /* of the closed chunk, with its header */
+    int64_t *level_histograms; /* size statistics: of definition levels, then of repetition levels */
+    int64_t unencoded_bytes;   /* of byte arrays */
     struct dictionary dictionary;
     struct page_blob dictionary_page;
     struct page_blob *blobs;
@@ -291,12 +362,14 @@ struct leaf_writer {
     struct value_bounds bounds;
     int64_t rows, levels, nulls;
     uint64_t uncompressed_bytes, compressed_bytes; /* of closed pages, with headers */
-    int32_t plain_pages, dictionary_pages;
+    int32_t value_pages[PARQUET_ALP];              /* data pages without dictionary, by encoding */
+    int32_t dictionary_pages;
     double
         ratio; /* stored to raw size in the last chunk: what to expect before a page of this one is closed */
 };
-void leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
-                      const struct write_settings *settings);
+SL_MUST_USE sl_status leaf_writer_init(struct leaf_writer *w, const struct write_leaf *leaf,
+                                       const struct write_settings *settings,
+                                       const struct leaf_choice *choice);
 /* Rows [from, from + count) of the top-level column. file_row: number of the first of them, for messages. */
 SL_MUST_USE sl_status leaf_writer_rows(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
                                        int64_t from, int64_t count, int64_t file_row);
@@ -305,11 +378,69 @@ SL_MUST_USE sl_status leaf_writer_close_chunk(struct leaf_writer *w,
 SL_MUST_USE sl_status leaf_writer_close_page(struct leaf_writer *w, struct write_scratch *s);
 uint64_t leaf_writer_estimate(const struct leaf_writer *w); /* stored bytes of the chunk so far */
 size_t leaf_writer_memory(const struct leaf_writer *w);
-void leaf_writer_next_chunk(struct leaf_writer *w); /* everything was written: start anew */
+SL_MUST_USE sl_status leaf_writer_next_chunk(struct leaf_writer *w); /* everything was written: start anew */
 void leaf_writer_free(struct leaf_writer *w);
 
 /* Encodes the block's values into the page in progress; view->count is at most WRITE_BLOCK (nested: any). */
 SL_MUST_USE sl_status leaf_writer_values(struct leaf_writer *w, struct write_scratch *s,
                                          const struct value_view *view);
+
+/* ---- the writer ---------------------------------------------------------------------------------------- */
+
+struct segment {
+    sl_batch *batch;
+    int64_t from, count;
+};
+struct owned_key_value {
+    char *key, *value;
+};
+struct sl_parquet_writer {
+    sl_output *output;
+    uint64_t start; /* where the file begins in the output: offsets count from here */
+    const sl_type *schema;
+    struct write_schema layout;
+    struct write_settings settings;
+    struct leaf_choice *choices;            /* layout.leaf_count of them */
+    struct parquet_sorting_column *sorting; /* sorting_count of them */
+    size_t sorting_count;
+    enum sl_parquet_codec codec;
+    int level;
+    size_t row_group_bytes;
+    int64_t row_group_rows;
+    char *created_by, *root_name;
+    sl_pool *pool;
+
+    struct leaf_writer *leaves; /* layout.leaf_count of them */
+    pthread_mutex_t scratch_lock;
+    struct write_scratch *scratch; /* idle ones */
+    size_t scratch_count;          /* all */
+
+    struct segment *waiting;
+    size_t waiting_count, waiting_capacity;
+    int64_t waiting_rows;
+    size_t waiting_bytes;
+
+    sl_arena *arena; /* of the row groups' metadata */
+    struct parquet_row_group *groups;
+    size_t group_count, group_capacity;
+    sl_buf column_indexes, offset_indexes;
+    struct owned_key_value *key_values;
+    size_t key_value_count, key_value_capacity;
+
+    int64_t rows;       /* taken over, waiting ones included */
+    int64_t group_rows; /* encoded into the row group in progress */
+    int64_t done_rows;  /* in written row groups */
+    bool failed;        /* the leaves may disagree: nothing more can be written */
+};
+SL_MUST_USE sl_status writer_scratch_take(struct sl_parquet_writer *w, struct write_scratch **out);
+void writer_scratch_return(struct sl_parquet_writer *w, struct write_scratch *s);
+SL_MUST_USE sl_status writer_flush(struct sl_parquet_writer *w); /* rows taken so far become a row group */
+/* Room for the metadata of group number group_count, cleared. */
+SL_MUST_USE sl_status writer_next_group(struct sl_parquet_writer *w);
+/* A closed leaf's chunk: pages to the output, facts into `chunk`. */
+SL_MUST_USE sl_status writer_put_chunk(struct sl_parquet_writer *w, const struct leaf_writer *leaf,
+                                       struct parquet_column_chunk *chunk);
+SL_MUST_USE sl_status writer_put_bloom(struct sl_parquet_writer *w, struct leaf_writer *leaf,
+                                       struct parquet_column_chunk *chunk);
 
 #endif

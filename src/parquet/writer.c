@@ -8,8 +8,6 @@
  */
 #include "parquet/write_int.h"
 
-#include <pthread.h>
-
 #define MIB                     ((size_t)1 << 20)
 #define PAGE_BYTES_DEFAULT      MIB
 #define PAGE_ROWS_DEFAULT       20000
@@ -23,54 +21,9 @@
 /* Readers parse this form to know which bugs of which writer to work around. */
 #define CREATED_BY "sluice version " SL_VERSION " (build " SL_BUILD ")"
 
-struct segment {
-    sl_batch *batch;
-    int64_t from, count;
-};
-
-struct owned_key_value {
-    char *key, *value;
-};
-
-struct sl_parquet_writer {
-    sl_output *output;
-    uint64_t start; /* where the file begins in the output: offsets count from here */
-    const sl_type *schema;
-    struct write_schema layout;
-    struct write_settings settings;
-    enum sl_parquet_codec codec;
-    int level;
-    size_t row_group_bytes;
-    int64_t row_group_rows;
-    char *created_by, *root_name;
-    sl_pool *pool;
-
-    struct leaf_writer *leaves; /* layout.leaf_count of them */
-    pthread_mutex_t scratch_lock;
-    struct write_scratch *scratch; /* idle ones */
-    size_t scratch_count;          /* all */
-
-    struct segment *waiting;
-    size_t waiting_count, waiting_capacity;
-    int64_t waiting_rows;
-    size_t waiting_bytes;
-
-    sl_arena *arena; /* of the row groups' metadata */
-    struct parquet_row_group *groups;
-    size_t group_count, group_capacity;
-    sl_buf column_indexes, offset_indexes;
-    struct owned_key_value *key_values;
-    size_t key_value_count, key_value_capacity;
-
-    int64_t rows;       /* taken over, waiting ones included */
-    int64_t group_rows; /* encoded into the row group in progress */
-    int64_t done_rows;  /* in written row groups */
-    bool failed;        /* the leaves may disagree: nothing more can be written */
-};
-
 /* ---- scratch ------------------------------------------------------------------------------------------- */
 
-static sl_status scratch_take(sl_parquet_writer *w, struct write_scratch **out)
+sl_status writer_scratch_take(sl_parquet_writer *w, struct write_scratch **out)
 {
     pthread_mutex_lock(&w->scratch_lock);
     struct write_scratch *s = w->scratch;
@@ -88,7 +41,7 @@ static sl_status scratch_take(sl_parquet_writer *w, struct write_scratch **out)
     return SL_OK;
 }
 
-static void scratch_return(sl_parquet_writer *w, struct write_scratch *s)
+void writer_scratch_return(sl_parquet_writer *w, struct write_scratch *s)
 {
     pthread_mutex_lock(&w->scratch_lock);
     s->next = w->scratch;
@@ -108,10 +61,14 @@ static sl_status take_options(sl_parquet_writer *w, const struct sl_parquet_writ
         .page_rows = o->page_rows > 0 ? o->page_rows : PAGE_ROWS_DEFAULT,
         .dictionary = !o->no_dictionary,
         .page_index = !o->no_page_index,
+        .page_v2 = o->data_page_v2,
+        .checksums = !o->no_checksums,
+        .size_statistics = o->size_statistics,
     };
     w->row_group_bytes = o->row_group_bytes ? o->row_group_bytes : ROW_GROUP_BYTES_DEFAULT;
     w->row_group_rows = o->row_group_rows > 0 ? o->row_group_rows : INT64_MAX;
     w->pool = o->pool;
+    w->sorting_count = o->sorting_count;
     w->created_by = sl_strdup(o->created_by ? o->created_by : CREATED_BY);
     w->root_name = sl_strdup(o->root_name ? o->root_name : "schema");
     return w->created_by && w->root_name ? SL_OK : sl_nomem();
@@ -125,19 +82,23 @@ sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema,
     SL_NEW(w);
     pthread_mutex_init(&w->scratch_lock, NULL);
     sl_status status;
+    if (!options)
+        options = &defaults;
     w->output = output;
     w->start = sl_output_offset(output);
     w->schema = sl_type_ref(schema);
-    SL_GO(take_options(w, options ? options : &defaults));
+    SL_GO(take_options(w, options));
     SL_GO(sl_arena_new(&w->arena));
-    SL_GO(write_schema_build(schema, w->root_name, options && options->old_lists, &w->layout));
+    SL_GO(write_schema_build(schema, w->root_name, options->old_lists, &w->layout));
+    SL_GO(write_choices(options, &w->layout, &w->choices));
+    SL_GO(write_sorting(options, &w->layout, &w->sorting));
     w->leaves = sl_calloc(w->layout.leaf_count, sizeof *w->leaves);
     if (!w->leaves) {
         status = sl_nomem();
         goto done;
     }
     for (size_t i = 0; i < w->layout.leaf_count; i++)
-        leaf_writer_init(&w->leaves[i], &w->layout.leaves[i], &w->settings);
+        SL_GO(leaf_writer_init(&w->leaves[i], &w->layout.leaves[i], &w->settings, &w->choices[i]));
     SL_GO(sl_output_write(output, PARQUET_MAGIC, 4));
     *out = w;
 done:
@@ -164,6 +125,8 @@ void sl_parquet_writer_free(sl_parquet_writer *w)
     for (size_t i = 0; w->leaves && i < w->layout.leaf_count; i++)
         leaf_writer_free(&w->leaves[i]);
     sl_free(w->leaves);
+    sl_free(w->choices);
+    sl_free(w->sorting);
     while (w->scratch) {
         struct write_scratch *next = w->scratch->next;
         write_scratch_free(w->scratch);
@@ -238,22 +201,33 @@ static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *lea
 static sl_status chunk_encodings(sl_arena *arena, const struct leaf_writer *leaf,
                                  struct parquet_column_meta *meta)
 {
-    int32_t *encodings = sl_arena_alloc(arena, 3 * sizeof *encodings);
-    struct parquet_encoding_stats *stats = sl_arena_alloc(arena, 3 * sizeof *stats);
+    int32_t *encodings = sl_arena_alloc(arena, (PARQUET_ALP + 3) * sizeof *encodings);
+    struct parquet_encoding_stats *stats = sl_arena_alloc(arena, (PARQUET_ALP + 2) * sizeof *stats);
     if (!encodings || !stats)
         return sl_nomem();
     size_t n = 0, m = 0;
+    bool v2 = leaf->settings->page_v2, plain = false, rle = false;
+    int32_t data = v2 ? PARQUET_PAGE_DATA_V2 : PARQUET_PAGE_DATA;
     if (leaf->dictionary_pages) {
-        encodings[n++] = PARQUET_PLAIN_DICTIONARY;
-        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DICTIONARY, PARQUET_PLAIN_DICTIONARY, 1};
-        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DATA, PARQUET_PLAIN_DICTIONARY,
-                                                     leaf->dictionary_pages};
+        int32_t page = v2 ? PARQUET_PLAIN : PARQUET_PLAIN_DICTIONARY;
+        int32_t indexes = v2 ? PARQUET_RLE_DICTIONARY : PARQUET_PLAIN_DICTIONARY;
+        plain = v2;
+        encodings[n++] = page;
+        if (indexes != page)
+            encodings[n++] = indexes;
+        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DICTIONARY, page, 1};
+        stats[m++] = (struct parquet_encoding_stats){data, indexes, leaf->dictionary_pages};
     }
-    if (leaf->plain_pages) {
-        encodings[n++] = PARQUET_PLAIN;
-        stats[m++] = (struct parquet_encoding_stats){PARQUET_PAGE_DATA, PARQUET_PLAIN, leaf->plain_pages};
+    for (int32_t i = 0; i < PARQUET_ALP; i++) {
+        if (leaf->value_pages[i] == 0)
+            continue;
+        if (i != PARQUET_PLAIN || !plain)
+            encodings[n++] = i;
+        rle = rle || i == PARQUET_RLE;
+        stats[m++] = (struct parquet_encoding_stats){data, i, leaf->value_pages[i]};
     }
-    encodings[n++] = PARQUET_RLE; /* of levels */
+    if (!rle)
+        encodings[n++] = PARQUET_RLE; /* of levels */
     meta->encodings = encodings;
     meta->encoding_count = n;
     meta->encoding_stats = stats;
@@ -271,6 +245,29 @@ static int32_t file_codec(enum sl_parquet_codec codec)
     return codes[codec];
 }
 
+static sl_status chunk_sizes(sl_arena *arena, const struct leaf_writer *leaf,
+                             struct parquet_column_meta *meta)
+{
+    if (!leaf->level_histograms)
+        return SL_OK;
+    size_t definitions = (size_t)leaf->leaf->max_definition + 1;
+    size_t repetitions = (size_t)leaf->leaf->max_repetition + 1;
+    size_t bytes = (definitions + repetitions) * sizeof(int64_t);
+    int64_t *histograms = sl_arena_alloc(arena, bytes);
+    if (!histograms)
+        return sl_nomem();
+    memcpy(histograms, leaf->level_histograms, bytes);
+    meta->has_size_statistics = true;
+    meta->size_statistics = (struct parquet_size_statistics){
+        .unencoded_bytes = leaf->leaf->kind == WRITE_BYTES ? leaf->unencoded_bytes : -1,
+        .definition_histogram = histograms,
+        .definition_levels = leaf->leaf->max_definition ? definitions : 0, /* one level says nothing */
+        .repetition_histogram = histograms + definitions,
+        .repetition_levels = leaf->leaf->max_repetition ? repetitions : 0,
+    };
+    return SL_OK;
+}
+
 /* Index offsets count from the start of their buffer until the file is finished. */
 static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer *leaf,
                                   struct parquet_column_chunk *chunk)
@@ -280,14 +277,16 @@ static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer
         return SL_OK;
     if (!leaf->pages.unknown_bounds) {
         size_t at = w->column_indexes.len;
-        SL_TRY(column_index_write(&leaf->pages, &w->column_indexes));
+        SL_TRY(column_index_write(&leaf->pages, leaf->leaf, &w->column_indexes));
         if (w->column_indexes.len - at > INT32_MAX)
             return sl_unsupported("a column index beyond 2 GiB");
         chunk->column_index_offset = (int64_t)at;
         chunk->column_index_length = (int32_t)(w->column_indexes.len - at);
     }
     size_t at = w->offset_indexes.len;
-    SL_TRY(offset_index_write(&leaf->pages, (uint64_t)chunk->meta.data_page_offset, &w->offset_indexes));
+    bool byte_arrays = w->settings.size_statistics && leaf->leaf->kind == WRITE_BYTES;
+    SL_TRY(offset_index_write(&leaf->pages, (uint64_t)chunk->meta.data_page_offset, byte_arrays,
+                              &w->offset_indexes));
     if (w->offset_indexes.len - at > INT32_MAX)
         return sl_unsupported("an offset index beyond 2 GiB");
     chunk->offset_index_offset = (int64_t)at;
@@ -295,8 +294,8 @@ static sl_status chunk_page_index(sl_parquet_writer *w, const struct leaf_writer
     return SL_OK;
 }
 
-static sl_status write_chunk(sl_parquet_writer *w, const struct leaf_writer *leaf,
-                             struct parquet_column_chunk *chunk)
+sl_status writer_put_chunk(sl_parquet_writer *w, const struct leaf_writer *leaf,
+                           struct parquet_column_chunk *chunk)
 {
     struct parquet_column_meta *meta = &chunk->meta;
     meta->index_page_offset = meta->dictionary_page_offset = meta->bloom_filter_offset = -1;
@@ -320,22 +319,32 @@ static sl_status write_chunk(sl_parquet_writer *w, const struct leaf_writer *lea
     meta->total_compressed_size = (int64_t)leaf->compressed_bytes;
     meta->has_statistics = true;
     SL_TRY(chunk_encodings(w->arena, leaf, meta));
+    SL_TRY(chunk_sizes(w->arena, leaf, meta));
     SL_TRY(chunk_statistics(w->arena, leaf, &meta->statistics));
     return chunk_page_index(w, leaf, chunk);
+}
+
+/* Filters follow the chunks of their row group. */
+sl_status writer_put_bloom(sl_parquet_writer *w, struct leaf_writer *leaf, struct parquet_column_chunk *chunk)
+{
+    if (leaf->bloom_filter.len == 0)
+        return SL_OK;
+    chunk->meta.bloom_filter_offset = (int64_t)(sl_output_offset(w->output) - w->start);
+    chunk->meta.bloom_filter_length = (int32_t)leaf->bloom_filter.len;
+    return sl_output_write(w->output, leaf->bloom_filter.data, leaf->bloom_filter.len);
 }
 
 static sl_status close_leaf(void *context, size_t index)
 {
     sl_parquet_writer *w = context;
     struct write_scratch *s;
-    SL_TRY(scratch_take(w, &s));
+    SL_TRY(writer_scratch_take(w, &s));
     sl_status status = leaf_writer_close_chunk(&w->leaves[index], s);
-    scratch_return(w, s);
+    writer_scratch_return(w, s);
     return status;
 }
 
-/* Room for the metadata of group number group_count. */
-static sl_status next_group(sl_parquet_writer *w)
+sl_status writer_next_group(sl_parquet_writer *w)
 {
     if (w->group_count == w->group_capacity) {
         size_t capacity = w->group_capacity ? w->group_capacity * 2 : 8;
@@ -346,7 +355,13 @@ static sl_status next_group(sl_parquet_writer *w)
         w->group_capacity = capacity;
     }
     struct parquet_row_group *group = &w->groups[w->group_count];
-    *group = (struct parquet_row_group){.ordinal = (int32_t)(w->group_count & 0x7fff)};
+    *group = (struct parquet_row_group){
+        .ordinal = (int32_t)(w->group_count & 0x7fff),
+        .column_count = w->layout.leaf_count,
+        .sorting = w->sorting,
+        .sorting_count = w->sorting_count,
+        .file_offset = (int64_t)(sl_output_offset(w->output) - w->start),
+    };
     group->columns = arena_zeroed(w->arena, w->layout.leaf_count * sizeof *group->columns);
     return group->columns ? SL_OK : sl_nomem();
 }
@@ -356,17 +371,18 @@ static sl_status write_row_group(sl_parquet_writer *w)
     if (w->group_rows == 0)
         return SL_OK;
     SL_TRY(sl_pool_for(w->pool, w->layout.leaf_count, close_leaf, w));
-    SL_TRY(next_group(w));
+    SL_TRY(writer_next_group(w));
     struct parquet_row_group *group = &w->groups[w->group_count];
     group->num_rows = w->group_rows;
-    group->column_count = w->layout.leaf_count;
-    group->file_offset = (int64_t)(sl_output_offset(w->output) - w->start);
     for (size_t i = 0; i < w->layout.leaf_count; i++) {
         struct leaf_writer *leaf = &w->leaves[i];
-        SL_TRY_CTX(write_chunk(w, leaf, &group->columns[i]), "column %s", leaf->leaf->name);
+        SL_TRY_CTX(writer_put_chunk(w, leaf, &group->columns[i]), "column %s", leaf->leaf->name);
         group->total_byte_size += group->columns[i].meta.total_uncompressed_size;
         group->total_compressed_size += group->columns[i].meta.total_compressed_size;
-        leaf_writer_next_chunk(leaf);
+    }
+    for (size_t i = 0; i < w->layout.leaf_count; i++) {
+        SL_TRY(writer_put_bloom(w, &w->leaves[i], &group->columns[i]));
+        SL_TRY(leaf_writer_next_chunk(&w->leaves[i]));
     }
     w->group_count++;
     w->done_rows += w->group_rows;
@@ -381,7 +397,7 @@ static sl_status encode_leaf(void *context, size_t index)
     sl_parquet_writer *w = context;
     struct leaf_writer *leaf = &w->leaves[index];
     struct write_scratch *s;
-    SL_TRY(scratch_take(w, &s));
+    SL_TRY(writer_scratch_take(w, &s));
     sl_status status = SL_OK;
     int64_t file_row = w->done_rows + w->group_rows;
     for (size_t i = 0; i < w->waiting_count && !status; i++) {
@@ -390,7 +406,7 @@ static sl_status encode_leaf(void *context, size_t index)
         status = leaf_writer_rows(leaf, s, column, segment->from, segment->count, file_row);
         file_row += segment->count;
     }
-    scratch_return(w, s);
+    writer_scratch_return(w, s);
     return status;
 }
 
@@ -412,6 +428,12 @@ static sl_status encode_waiting(sl_parquet_writer *w)
     if (w->group_rows >= w->row_group_rows || group_estimate(w) >= w->row_group_bytes)
         return write_row_group(w);
     return SL_OK;
+}
+
+sl_status writer_flush(sl_parquet_writer *w)
+{
+    SL_TRY(encode_waiting(w));
+    return write_row_group(w);
 }
 
 static sl_status add_waiting(sl_parquet_writer *w, sl_batch *batch, int64_t from, int64_t count, size_t bytes)
@@ -602,8 +624,7 @@ static sl_status finish_file(sl_parquet_writer *w)
 {
     if (w->failed)
         return sl_internal("a Parquet writer was used after it failed");
-    SL_TRY(encode_waiting(w));
-    SL_TRY(write_row_group(w));
+    SL_TRY(writer_flush(w));
     SL_TRY(write_page_indexes(w));
     sl_buf footer = {0};
     sl_status status = encode_footer(w, &footer);

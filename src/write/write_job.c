@@ -144,7 +144,7 @@ static sl_status check_routing(const sl_table *table, const struct write_task *t
 }
 
 static sl_status append_rows(sl_writer *w, const sl_table *table, const struct write_task *task,
-                             sl_stream *rows)
+                             sl_stream *rows, json_int_t *count)
 {
     for (;;) {
         sl_batch *batch;
@@ -154,6 +154,7 @@ static sl_status append_rows(sl_writer *w, const sl_table *table, const struct w
         sl_status status = check_routing(table, task, batch);
         if (!status)
             status = sl_writer_append(w, batch);
+        *count += batch->rows;
         sl_batch_unref(batch);
         SL_TRY(status);
     }
@@ -165,19 +166,44 @@ sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows,
     sl_txn *txn = NULL;
     sl_writer *w = NULL;
     uint32_t attempt;
+    json_int_t rows_in = 0;
+    json_t *answer = NULL;
     sl_status status = SL_OK;
     SL_GO(task_parse(json, &task));
     SL_GO(sl_txn_join(table, sl_write_action(table), task.instant, &txn));
     SL_GO(sl_random_bytes(&attempt, sizeof attempt));
     SL_GO(sl_writer_open(table, task.operation, rows->schema, &w));
-    SL_GO(append_rows(w, table, &task, rows));
+    SL_GO(append_rows(w, table, &task, rows, &rows_in));
     SL_GO(writer_run_task(w, txn, &(struct flush_numbers){task.number * GROUPS_PER_TASK, attempt >> 1}));
-    SL_GO(sl_txn_result(txn, json, result));
+    SL_GO(sl_txn_result(txn, json, &answer));
+    if (json_object_set_new(answer, "rows", json_integer(rows_in))) {
+        json_decref(answer);
+        status = sl_nomem();
+        goto done;
+    }
+    *result = answer;
 done:
     sl_writer_close(w);
     sl_txn_leave(txn);
     sl_stream_close(rows);
     return status;
+}
+
+/* Rows that the tasks took in; of a task that ran twice the first result counts, as for its files. */
+static sl_status count_rows(const sl_write_job *job, json_t *const *results, size_t count, uint64_t *out)
+{
+    bool *have;
+    SL_NEW_ARRAY(have, (size_t)job->tasks);
+    for (size_t i = 0; i < count; i++) {
+        json_int_t number = json_integer_value(json_object_get(results[i], "number"));
+        json_int_t rows = json_integer_value(json_object_get(results[i], "rows"));
+        if (number < 0 || number >= job->tasks || have[number] || rows < 0)
+            continue;
+        have[number] = true;
+        *out += (uint64_t)rows;
+    }
+    sl_free(have);
+    return SL_OK;
 }
 
 sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t count,
@@ -194,7 +220,7 @@ sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t 
     const sl_write_stat *stats = sl_txn_stats(job->txn, &stat_count);
     for (size_t i = 0; i < stat_count; i++)
         sl_write_result_add(&r, &stats[i]);
-    r.rows_in = r.rows_written;
+    SL_GO(count_rows(job, results, count, &r.rows_in));
     SL_GO(sl_table_schema(job->table, sl_txn_timeline(job->txn), NULL, &data));
     SL_GO(sl_table_schema_text(job->table, data, false, &schema));
     sl_txn *txn = job->txn;

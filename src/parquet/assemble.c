@@ -159,35 +159,51 @@ struct bit_sink {
     unsigned count;
 };
 
-/* Adds a bit and keeps it only where `keep` is 1: no branch for levels, which nobody can predict. */
-SL_INLINE void sink_bit(struct bit_sink *sink, unsigned bit, unsigned keep)
+/* Adds `count` bits; those above in `bits` are zero. */
+SL_INLINE void sink_bits(struct bit_sink *sink, uint64_t bits, unsigned count)
 {
-    sink->word |= (uint64_t)(bit & keep) << sink->count;
-    sink->count += keep;
-    if (sink->count == 64) {
-        store_le64(sink->out, sink->word);
-        sink->out += 8;
-        sink->word = 0;
-        sink->count = 0;
+    sink->word |= bits << sink->count;
+    if (sink->count + count < 64) {
+        sink->count += count;
+        return;
     }
+    store_le64(sink->out, sink->word);
+    sink->out += 8;
+    sink->word = sink->count > 0 ? bits >> (64 - sink->count) : 0;
+    sink->count = sink->count + count - 64;
 }
 
 SL_INLINE void sink_flush(struct bit_sink *sink) { store_le64(sink->out, sink->word); }
 
+/* The bits of `x` at the places of the bits of `mask`, moved together (Hacker's Delight, "compress"): six steps of moves
+ * by powers of two, whatever the mask, where a loop over levels would branch on what nobody can predict. */
+static uint64_t compress_bits(uint64_t x, uint64_t mask)
+{
+    if (mask == UINT64_MAX)
+        return x;
+    x &= mask;
+    uint64_t below = ~mask << 1;
+    for (unsigned shift = 1; shift < 64; shift <<= 1) {
+        uint64_t parity = below ^ below << 1;
+        parity ^= parity << 2;
+        parity ^= parity << 4;
+        parity ^= parity << 8;
+        parity ^= parity << 16;
+        parity ^= parity << 32;
+        uint64_t moving = parity & mask, part = x & moving;
+        mask = (mask ^ moving) | moving >> shift;
+        x = (x ^ part) | part >> shift;
+        below &= ~parity;
+    }
+    return x;
+}
+
 static size_t count_at_least(const uint8_t *levels, size_t count, int least)
 {
-    size_t n = 0;
-    uint8_t limit = (uint8_t)least;
-    while (count > 0) { /* in parts whose counts fit a byte, which compilers turn into vectors */
-        size_t part = count < 255 ? count : 255;
-        uint8_t in_part = 0;
-        for (size_t i = 0; i < part; i++)
-            in_part = (uint8_t)(in_part + (levels[i] >= limit));
-        n += in_part;
-        levels += part;
-        count -= part;
-    }
-    return n;
+    size_t total = 0;
+    for (size_t at = 0; at < count; at += 64)
+        total += (size_t)sl_popcount64(parquet_levels_mask(levels + at, count - at, least));
+    return total;
 }
 
 /* Slots of a leaf below lists and structs, and which of them have values; *out NULL when all do. */
@@ -199,8 +215,11 @@ static sl_status nested_bitmap(const struct parquet_leaf_reader *r, uint8_t **ou
         return SL_OK;
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, out));
     struct bit_sink sink = {.out = *out};
-    for (size_t i = 0; i < r->level_count; i++)
-        sink_bit(&sink, r->levels_def[i] == max_def, r->levels_def[i] >= slot_def);
+    for (size_t at = 0; at < r->level_count; at += 64) {
+        uint64_t slot = parquet_levels_mask(r->levels_def + at, r->level_count - at, slot_def);
+        uint64_t value = parquet_levels_mask(r->levels_def + at, r->level_count - at, max_def);
+        sink_bits(&sink, compress_bits(value, slot), (unsigned)sl_popcount64(slot));
+    }
     sink_flush(&sink);
     return SL_OK;
 }
@@ -252,19 +271,33 @@ static void shape_free(struct shape *s)
     *s = (struct shape){0};
 }
 
+/* Bit i: entry `at` + i is a place of the node, and one that is not null. */
+struct entry_masks {
+    uint64_t slot, there;
+};
+
+SL_INLINE struct entry_masks masks_at(const struct parquet_node *node, const struct parquet_leaf_reader *r,
+                                      size_t at)
+{
+    size_t count = r->level_count - at;
+    uint64_t slot = parquet_levels_mask(r->levels_def + at, count, node->slot_def);
+    if (r->leaf->max_rep > node->slot_rep) /* else every repetition level is small enough */
+        slot &= ~parquet_levels_mask(r->levels_rep + at, count, node->slot_rep + 1);
+    return (struct entry_masks){slot, slot & parquet_levels_mask(r->levels_def + at, count, node->def)};
+}
+
 static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r,
                                  struct shape *s)
 {
     SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
     struct bit_sink sink = {.out = s->validity};
     int64_t n = 0, valid = 0;
-    for (size_t i = 0; i < r->level_count; i++) {
-        int def = r->levels_def[i];
-        unsigned slot = (unsigned)(r->levels_rep[i] <= node->slot_rep) & (unsigned)(def >= node->slot_def);
-        unsigned there = slot & (unsigned)(def >= node->def);
-        sink_bit(&sink, there, slot);
-        n += slot;
-        valid += there;
+    for (size_t at = 0; at < r->level_count; at += 64) {
+        struct entry_masks m = masks_at(node, r, at);
+        int slots = sl_popcount64(m.slot);
+        sink_bits(&sink, compress_bits(m.there, m.slot), (unsigned)slots);
+        n += slots;
+        valid += sl_popcount64(m.there);
     }
     sink_flush(&sink);
     s->slots = n;
@@ -282,19 +315,25 @@ static sl_status shape_of_list(const struct parquet_node *node, const struct par
               parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
         return sl_nomem();
     struct bit_sink sink = {.out = s->validity};
-    int slot_def = node->slot_def, slot_rep = node->slot_rep, list_def = node->list_def,
-        list_rep = node->list_rep;
     int32_t *offsets = s->offsets, elements = 0;
     int64_t n = 0, valid = 0;
-    for (size_t i = 0; i < r->level_count; i++) {
-        int def = r->levels_def[i], rep = r->levels_rep[i];
-        unsigned slot = (unsigned)(rep <= slot_rep) & (unsigned)(def >= slot_def);
-        unsigned there = slot & (unsigned)(def >= node->def);
-        offsets[n] = elements; /* overwritten unless a list begins here */
-        sink_bit(&sink, there, slot);
-        n += slot;
-        valid += there;
-        elements += (rep <= list_rep) & (def >= list_def);
+    for (size_t at = 0; at < r->level_count; at += 64) {
+        size_t count = r->level_count - at;
+        struct entry_masks m = masks_at(node, r, at);
+        uint64_t element = parquet_levels_mask(r->levels_def + at, count, node->list_def);
+        if (r->leaf->max_rep > node->list_rep)
+            element &= ~parquet_levels_mask(r->levels_rep + at, count, node->list_rep + 1);
+        sink_bits(&sink, compress_bits(m.there, m.slot), (unsigned)sl_popcount64(m.slot));
+        valid += sl_popcount64(m.there);
+        uint64_t left = element;
+        for (uint64_t slots = m.slot; slots;
+             slots &= slots - 1) { /* a list begins behind the elements before it */
+            uint64_t before = (slots & (0 - slots)) - 1;
+            elements += sl_popcount64(left & before);
+            left &= ~before;
+            offsets[n++] = elements;
+        }
+        elements += sl_popcount64(left);
     }
     sink_flush(&sink);
     offsets[n] = elements;

@@ -137,18 +137,20 @@ static void unpack(struct parquet_hybrid *h, uint32_t *out, size_t count)
         return;
     }
     if (!h->msb_first) {
+        /* what lies behind the run is still of our data: it may be touched, not used */
+        size_t bytes = (size_t)(h->end - h->packed);
         for (; count > 0 && (at & 7); count--)
             *out++ = packed_value(h, at++);
         size_t byte = (size_t)(at / 8) * width, step = (size_t)4 * width;
-        for (; count >= 32 && h->packed_bytes - byte >= step + 8;
-             count -= 32, at += 32, out += 32, byte += step)
+        for (; count >= 32 && bytes - byte >= step + 8; count -= 32, at += 32, out += 32, byte += step)
             parquet_unpack32(h->packed + byte, h->width, out);
-        for (; count >= 8 && width <= 56 && h->packed_bytes - byte >= width + 8;
-             count -= 8, at += 8, byte += width) {
-            uint64_t mask = (UINT64_C(1) << width) - 1;
+        uint64_t mask = (UINT64_C(1) << width) - 1;
+        for (; count >= 8 && bytes - byte >= width + 8; count -= 8, at += 8, byte += width)
             for (unsigned i = 0; i < 8; i++)
                 *out++ = (uint32_t)(load_le64(h->packed + byte + i * width / 8) >> (i * width % 8) & mask);
-        }
+        if (bytes - byte >= width + 8)
+            for (unsigned i = 0; count > 0; count--, i++, at++)
+                *out++ = (uint32_t)(load_le64(h->packed + byte + i * width / 8) >> (i * width % 8) & mask);
     }
     while (count-- > 0)
         *out++ = packed_value(h, at++);
@@ -175,6 +177,32 @@ size_t parquet_hybrid_read(struct parquet_hybrid *h, uint32_t *out, size_t count
     return done;
 }
 
+/* Packed values of at most 8 bits: eight of them are in one word. Gives how many it unpacked, at most `count`. */
+static size_t unpack_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count)
+{
+    uint32_t block[128];
+    unsigned width = (unsigned)h->width;
+    size_t byte = (size_t)(h->packed_at / 8) * width, bytes = (size_t)(h->end - h->packed), done = 0;
+    if (!h->msb_first && (h->packed_at & 7) == 0 && width > 0) {
+        uint64_t mask = (UINT64_C(1) << width) - 1;
+        for (; count - done >= 8 && bytes - byte >= 8; done += 8, byte += width) {
+            uint64_t word = load_le64(h->packed + byte);
+            for (unsigned i = 0; i < 8; i++)
+                out[done + i] = (uint8_t)(word >> (i * width) & mask);
+        }
+        h->packed_at += done;
+        if (done > 0)
+            return done;
+    }
+    size_t n = count < 128 ? count : 128;
+    if (!h->msb_first && (h->packed_at & 7) != 0 && n > 8 - (h->packed_at & 7))
+        n = 8 - (size_t)(h->packed_at & 7); /* up to where a word begins */
+    unpack(h, block, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint8_t)block[i];
+    return n;
+}
+
 size_t parquet_hybrid_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count)
 {
     size_t done = 0;
@@ -187,12 +215,7 @@ size_t parquet_hybrid_bytes(struct parquet_hybrid *h, uint8_t *out, size_t count
             memset(out + done, (int)(h->value & 0xff), n);
             h->repeated -= n;
         } else {
-            uint32_t block[128];
-            if (n > 128)
-                n = 128;
-            unpack(h, block, n);
-            for (size_t i = 0; i < n; i++)
-                out[done + i] = (uint8_t)block[i];
+            n = unpack_bytes(h, out + done, n);
         }
         done += n;
     }

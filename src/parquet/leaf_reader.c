@@ -483,10 +483,12 @@ static sl_status skip_flat(struct parquet_leaf_reader *r, int64_t rows)
 
 static sl_status check_levels(const uint8_t *levels, size_t count, int max)
 {
-    uint8_t greatest = 0;
-    for (size_t i = 0; i < count; i++)
-        greatest = levels[i] > greatest ? levels[i] : greatest;
-    return greatest <= max ? SL_OK : sl_corrupt("level %d where the greatest is %d", greatest, max);
+    if (max + 1 >= 1 << parquet_bit_width((uint32_t)max)) /* the width of the levels lets no greater one in */
+        return SL_OK;
+    for (size_t at = 0; at < count; at += 64)
+        if (parquet_levels_mask(levels + at, count - at, max + 1) != 0)
+            return sl_corrupt("level where the greatest is %d", max);
+    return SL_OK;
 }
 
 /* Decodes more levels of the current page. */
@@ -551,8 +553,8 @@ static sl_status consume_levels(struct parquet_leaf_reader *r, size_t n, bool ke
 {
     const uint8_t *def = r->stage_def + r->stage_at;
     size_t used = 0;
-    for (size_t i = 0; i < n; i++)
-        used += def[i] == r->leaf->max_def;
+    for (size_t at = 0; at < n; at += 64)
+        used += (size_t)sl_popcount64(parquet_levels_mask(def + at, n - at, r->leaf->max_def));
     if (keep) {
         SL_TRY(keep_levels(r, n));
         SL_TRY(append_values(r, used));
@@ -569,10 +571,10 @@ static sl_status consume_levels(struct parquet_leaf_reader *r, size_t n, bool ke
  * then they only need counting, which takes no branches. */
 static size_t levels_of_rows(struct parquet_leaf_reader *r, int64_t *rows)
 {
-    size_t at = r->stage_at, begun = 0;
+    size_t at = r->stage_at, begun = r->stage_count - at;
     int64_t left = *rows;
-    for (size_t i = at; i < r->stage_count; i++)
-        begun += r->stage_rep[i] == 0;
+    for (size_t i = at; i < r->stage_count && r->leaf->max_rep > 0; i += 64)
+        begun -= (size_t)sl_popcount64(parquet_levels_mask(r->stage_rep + i, r->stage_count - i, 1));
     if ((int64_t)begun <= left) {
         *rows = left - (int64_t)begun;
         return r->stage_count - at;

@@ -17,6 +17,7 @@
  *   page_bounds.c      the page index, checked against its chunk: bounds of pages
  *   bloom.c            split-block Bloom filters of chunks
  *   row_ranges.c       lists of row ranges
+ *   levels_mask.c      comparing levels, eight at a time
  *
  * A batch's values go straight into the buffers of its arrays: PLAIN fixed-width pages are copied, dictionary
  * indexes gathered, definition levels of flat columns decoded into the validity bitmap. Only what needs a
@@ -107,6 +108,9 @@ void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t b
 /* The same for the ends of byte strings: offsets[0] stays, offsets[1 .. used] become offsets[1 .. slots]. */
 void parquet_spread_offsets(int32_t *offsets, const uint8_t *bits, size_t bit_from, size_t slots,
                             size_t used);
+
+/* Levels are bytes below 128, looked at 64 at a time. Bit i: levels[i] >= least, for the first min(count, 64) of them. */
+uint64_t parquet_levels_mask(const uint8_t *levels, size_t count, int least);
 
 /* 32 values of `width` bits (0..32) from 4 * width bytes; up to 8 bytes behind them are touched. */
 void parquet_unpack32(const uint8_t *p, int width, uint32_t *out);

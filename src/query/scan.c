@@ -5,24 +5,10 @@
  * What may be pruned before a merge is spec/lsm-layout.md 13: anything in a slice without logs; with logs
  * only by the record key, whose value all versions of a row share.
  */
-#include "query/query.h"
+#include "query/scan_int.h"
 #include <string.h>
 
-struct scan {
-    const sl_table *table;
-    sl_read_stats *stats;
-    sl_view view;
-    sl_read_slice *slices;
-    size_t slice_count;
-    const sl_type *table_schema; /* all columns with the meta columns */
-    const sl_type *read_schema;  /* wanted columns, then those only the filter needs */
-    const sl_type *schema;       /* wanted columns */
-    sl_expr *where;
-    struct sl_row_group_filter filter, key_filter;
-    sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
-};
-
-static void scan_free(void *context)
+void scan_free(void *context)
 {
     struct scan *s = context;
     for (size_t i = 0; i < s->slice_count; i++)
@@ -57,7 +43,7 @@ done:
     return status;
 }
 
-static sl_status choose_columns(struct scan *s, const struct sl_scan_options *o)
+sl_status scan_choose_columns(struct scan *s, const struct sl_scan_options *o)
 {
     sl_strings names = {0};
     sl_status status = SL_OK;
@@ -131,6 +117,12 @@ static bool keep_by_key(void *context, const sl_parquet *file, size_t row_group)
 {
     struct group_bounds g = {context, file, row_group, true};
     return sl_expr_may_match(g.scan->where, row_group_bounds, &g);
+}
+
+void scan_set_filters(struct scan *s)
+{
+    s->filter = (struct sl_row_group_filter){keep_row_group, s};
+    s->key_filter = (struct sl_row_group_filter){keep_by_key, s};
 }
 
 struct partition_bounds {
@@ -311,7 +303,7 @@ static void result_close(sl_stream *self)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static sl_status open_slice(void *context, size_t index, sl_stream **out)
+sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
 {
     const struct scan *s = context;
     struct sl_slice_options o = {
@@ -347,7 +339,7 @@ static sl_status schema_at(const struct scan *s, const sl_type **out)
     return status;
 }
 
-static sl_status load(struct scan *s, const struct sl_scan_options *o)
+sl_status scan_load(struct scan *s, const struct sl_scan_options *o)
 {
     char as_of[SL_INSTANT_BYTES];
     const sl_type *data;
@@ -364,9 +356,8 @@ static sl_status load(struct scan *s, const struct sl_scan_options *o)
     SL_TRY(status);
     if (o->where)
         SL_TRY(sl_expr_parse(o->where, s->table_schema, &s->where));
-    SL_TRY(choose_columns(s, o));
-    s->filter = (struct sl_row_group_filter){keep_row_group, s};
-    s->key_filter = (struct sl_row_group_filter){keep_by_key, s};
+    SL_TRY(scan_choose_columns(s, o));
+    scan_set_filters(s);
     return collect_slices(s, o->read_optimized);
 }
 
@@ -390,7 +381,7 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     SL_NEW(s);
     s->table = table;
     s->stats = stats;
-    sl_status status = load(s, options);
+    sl_status status = scan_load(s, options);
     if (status) {
         scan_free(s);
         return status;
@@ -398,138 +389,8 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     unsigned threads = sl_pool_threads(table->runtime.pool);
     bool sequential = options->limit >= 0 || threads <= 1 || s->slice_count <= 1;
     s->pool = sequential ? table->runtime.pool : NULL;
-    struct sl_parallel_source source = {s->schema, s->slice_count, open_slice, s, scan_free};
+    struct sl_parallel_source source = {s->schema, s->slice_count, scan_open_slice, s, scan_free};
     sl_stream *rows;
     SL_TRY(sl_parallel_stream(&source, sequential ? 1 : threads, &table->runtime, &rows));
     return wrap_result(s, rows, options->limit, out);
-}
-
-/* ---- in parts */
-
-static sl_status slice_json(const struct scan *s, const struct sl_scan_options *o, const sl_read_slice *slice,
-                            const char *schema, json_t **out)
-{
-    json_t *logs = json_array(), *columns = o->columns ? json_array() : json_null();
-    for (size_t i = 0; i < slice->log_count; i++)
-        json_array_append_new(logs, json_string(slice->logs[i]->name));
-    for (size_t i = 0; o->columns && i < o->column_count; i++)
-        json_array_append_new(columns, json_string(o->columns[i]));
-    *out = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:s?, s:s}", "kind", "scan", "partition",
-                     slice->group->partition, "file_id", slice->group->file_id, "base",
-                     slice->base ? slice->base->name : NULL, "logs", logs, "columns", columns, "where",
-                     s->where ? o->where : NULL, "schema", schema);
-    return *out ? SL_OK : sl_nomem();
-}
-
-sl_status sl_scan_plan(const sl_table *table, const struct sl_scan_options *options, json_t **tasks)
-{
-    struct scan *s;
-    char *schema = NULL;
-    json_t *list = json_array();
-    SL_NEW(s);
-    s->table = table;
-    sl_status status = list ? SL_OK : sl_nomem();
-    if (!status)
-        status = load(s, options);
-    if (!status)
-        status = sl_avro_schema_text(s->table_schema, "scan_record", NULL, &schema);
-    for (size_t i = 0; !status && i < s->slice_count; i++) {
-        json_t *task;
-        status = slice_json(s, options, &s->slices[i], schema, &task);
-        if (!status && json_array_append_new(list, task))
-            status = sl_nomem();
-    }
-    scan_free(s);
-    sl_free(schema);
-    if (status)
-        json_decref(list);
-    else
-        *tasks = list;
-    return status;
-}
-
-/* A view that holds just the task's files. */
-static sl_status view_of_task(struct scan *s, const char *partition, const char *file_id, const char *base,
-                              const json_t *logs)
-{
-    size_t count = json_array_size(logs) + (base ? 1 : 0);
-    sl_view *view = &s->view;
-    SL_NEW_ARRAY(view->partitions, 1);
-    view->partition_count = 1;
-    if (!(view->partitions[0].path = sl_strdup(partition)))
-        return sl_nomem();
-    SL_NEW_ARRAY(view->partitions[0].groups, 1);
-    view->partitions[0].group_count = 1;
-    sl_file_group *group = &view->partitions[0].groups[0];
-    group->partition = view->partitions[0].path;
-    if (!(group->file_id = sl_strdup(file_id)))
-        return sl_nomem();
-    SL_NEW_ARRAY(group->files, count + 1);
-    SL_NEW_ARRAY(s->slices, 1);
-    SL_NEW_ARRAY(s->slices[0].logs, count + 1);
-    s->slice_count = 1;
-    s->slices[0].group = group;
-    for (size_t i = 0; i < count; i++) {
-        const char *name =
-            base && i == 0 ? base : json_string_value(json_array_get(logs, i - (base ? 1 : 0)));
-        sl_data_file *file = &group->files[group->file_count];
-        if (!name || strchr(name, '/'))
-            return sl_input("this is no task of a scan: a file name is missing or holds a /");
-        if (!(file->name = sl_strdup(name)))
-            return sl_nomem();
-        group->file_count++;
-        sl_file_name_parse(name, &file->parts);
-        if (base && i == 0)
-            s->slices[0].base = file;
-        else
-            s->slices[0].logs[s->slices[0].log_count++] = file;
-    }
-    return SL_OK;
-}
-
-static sl_status load_task(struct scan *s, const json_t *task)
-{
-    const char *partition, *file_id, *schema;
-    json_t *base, *logs, *columns, *where, *name;
-    sl_strings names = {0};
-    size_t i;
-    if (json_unpack((json_t *)(uintptr_t)task, "{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "partition", &partition,
-                    "file_id", &file_id, "schema", &schema, "base", &base, "logs", &logs, "columns", &columns,
-                    "where", &where))
-        return sl_input("this is no task of a scan");
-    SL_TRY(view_of_task(s, partition, file_id, json_string_value(base), logs));
-    SL_TRY(sl_avro_schema_parse(schema, strlen(schema), &s->table_schema));
-    if (json_is_string(where))
-        SL_TRY(sl_expr_parse(json_string_value(where), s->table_schema, &s->where));
-    sl_status status = SL_OK;
-    json_array_foreach(columns, i, name) if (!status) status =
-        json_is_string(name) ? sl_strings_add(&names, json_string_value(name))
-                             : sl_input("this is no task of a scan");
-    struct sl_scan_options o = {.columns = json_is_array(columns) ? (const char *const *)names.items : NULL,
-                                .column_count = names.count};
-    static const char *const none[1] = {NULL};
-    if (json_is_array(columns) && names.count == 0)
-        o.columns = none;
-    if (!status)
-        status = choose_columns(s, &o);
-    sl_strings_free(&names);
-    s->filter = (struct sl_row_group_filter){keep_row_group, s};
-    s->key_filter = (struct sl_row_group_filter){keep_by_key, s};
-    return status;
-}
-
-sl_status sl_scan_run(const sl_table *table, const json_t *task, sl_read_stats *stats, sl_stream **out)
-{
-    struct scan *s;
-    SL_NEW(s);
-    s->table = table;
-    s->stats = stats;
-    s->pool = table->runtime.pool;
-    sl_status status = load_task(s, task);
-    if (status) {
-        scan_free(s);
-        return status;
-    }
-    struct sl_parallel_source source = {s->schema, 1, open_slice, s, scan_free};
-    return sl_parallel_stream(&source, 1, &table->runtime, out);
 }

@@ -256,8 +256,6 @@ done:
 static sl_status finish(sl_compaction *c, struct sl_write_result *result)
 {
     struct sl_write_result r = {.action = "compaction", .counts_known = true};
-    const sl_type *data = NULL;
-    char *schema = NULL;
     size_t count;
     sl_status status = SL_OK;
     memcpy(r.instant, sl_txn_instant(c->txn), SL_INSTANT_BYTES);
@@ -267,16 +265,12 @@ static sl_status finish(sl_compaction *c, struct sl_write_result *result)
         r.rows_in += (uint64_t)stats[i].log_records;
     }
     r.file_groups = count;
-    SL_GO(sl_table_schema(c->table, sl_txn_timeline(c->txn), NULL, &data));
-    SL_GO(sl_table_schema_text(c->table, data, false, &schema));
     sl_txn *txn = c->txn;
     c->txn = NULL;
-    SL_GO(sl_txn_commit(txn, schema, r.completed));
+    SL_GO(sl_txn_commit(txn, NULL, r.completed));
     r.seconds = sl_monotonic() - c->start;
     *result = r;
 done:
-    sl_free(schema);
-    sl_type_unref(data);
     sl_compaction_free(c);
     return status;
 }

@@ -251,10 +251,24 @@ static bool completed_file_may_exist(const sl_txn *txn)
     return !absent;
 }
 
+static sl_status txn_current_schema(const sl_txn *txn, char **out)
+{
+    const sl_type *data;
+    SL_TRY(sl_table_schema(txn->table, &txn->timeline, NULL, &data));
+    sl_status status = sl_table_schema_text(txn->table, data, false, out);
+    sl_type_unref(data);
+    return status;
+}
+
 sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
 {
     json_t *metadata = NULL;
+    char *unchanged = NULL;
     sl_status status = SL_OK;
+    if (!schema) {
+        SL_GO(txn_current_schema(txn, &unchanged));
+        schema = unchanged;
+    }
     SL_GO(txn_reconcile(txn));
     if (txn->stats) /* qsort wants memory even for nothing */
         qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
@@ -264,11 +278,13 @@ sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
     if (status && completed_file_may_exist(txn)) {
         status = sl_context(status, "instant %s is published, but perhaps not yet durable",
                             txn->instant.requested);
+        sl_free(unchanged);
         json_decref(metadata);
         txn_free(txn);
         return status;
     }
 done:
+    sl_free(unchanged);
     json_decref(metadata);
     if (status) {
         sl_txn_abort(txn);

@@ -211,8 +211,6 @@ sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t 
 {
     struct sl_write_result r = {.action = sl_action_name(sl_write_action(job->table)),
                                 .counts_known = job->table->type == SL_COPY_ON_WRITE};
-    const sl_type *data = NULL;
-    char *schema = NULL;
     size_t stat_count;
     sl_status status = SL_OK;
     memcpy(r.instant, sl_txn_instant(job->txn), SL_INSTANT_BYTES);
@@ -221,16 +219,12 @@ sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t 
     for (size_t i = 0; i < stat_count; i++)
         sl_write_result_add(&r, &stats[i]);
     SL_GO(count_rows(job, results, count, &r.rows_in));
-    SL_GO(sl_table_schema(job->table, sl_txn_timeline(job->txn), NULL, &data));
-    SL_GO(sl_table_schema_text(job->table, data, false, &schema));
     sl_txn *txn = job->txn;
     job->txn = NULL;
-    SL_GO(sl_txn_commit(txn, schema, r.completed));
+    SL_GO(sl_txn_commit(txn, NULL, r.completed));
     r.seconds = sl_monotonic() - job->start;
     *result = r;
 done:
-    sl_free(schema);
-    sl_type_unref(data);
     sl_write_job_free(job);
     return status;
 }

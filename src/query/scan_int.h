@@ -1,0 +1,30 @@
+/* A scan between its parts (scan.c) and its tasks (scan_tasks.c). */
+#ifndef SL_QUERY_SCAN_INT_H
+#define SL_QUERY_SCAN_INT_H
+
+#include "query/query.h"
+
+struct scan {
+    const sl_table *table;
+    sl_read_stats *stats;
+    sl_view view;
+    sl_read_slice *slices;
+    size_t slice_count;
+    const sl_type *table_schema; /* all columns with the meta columns */
+    const sl_type *read_schema;  /* wanted columns, then those only the filter needs */
+    const sl_type *schema;       /* wanted columns */
+    sl_expr *where;
+    struct sl_row_group_filter filter, key_filter;
+    sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
+};
+
+void scan_free(void *context); /* a struct scan */
+/* View, schema, expression, columns and the slices that may hold matching rows. */
+SL_MUST_USE sl_status scan_load(struct scan *s, const struct sl_scan_options *options);
+/* schema and read_schema from table_schema, the wanted names and the filter's. */
+SL_MUST_USE sl_status scan_choose_columns(struct scan *s, const struct sl_scan_options *options);
+void scan_set_filters(struct scan *s);
+/* Merged, filtered and projected rows of slice `index`; context: a struct scan. */
+SL_MUST_USE sl_status scan_open_slice(void *context, size_t index, sl_stream **out);
+
+#endif

@@ -347,6 +347,46 @@ static sl_status sweep_markers(const sl_table *table, const sl_timeline *timelin
     return status;
 }
 
+/* "20240101000000000.commit.requested.a658d985-ef3d-4979-8e27-9c8dc0be76cf": see storage/local_commit.c. Hudi
+ * names them so too. */
+static bool is_temporary(const char *name)
+{
+    enum { UUID_LENGTH = 36 };
+    size_t n = strlen(name);
+    if (n < UUID_LENGTH + 2 || name[n - UUID_LENGTH - 1] != '.' || !strspn(name, "0123456789"))
+        return false;
+    const char *uuid = name + n - UUID_LENGTH;
+    for (size_t i = 0; i < UUID_LENGTH; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? uuid[i] != '-' : !strchr("0123456789abcdef", uuid[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Timeline files that never got their name. They live for milliseconds: an old one has lost its writer. */
+static sl_status sweep_temporaries(const sl_table *table)
+{
+    char *folder = NULL;
+    sl_listing listing = {0};
+    sl_status status = SL_OK;
+    SL_GO(timeline_path(table, "", &folder));
+    SL_GO(sl_storage_list(table->storage, folder, &listing));
+    for (size_t i = 0; i < listing.count && !status; i++) {
+        const sl_entry *e = &listing.entries[i];
+        char *path;
+        if (e->is_dir || !is_temporary(e->name) || sl_now_ms() - e->modified_ms <= HEARTBEAT_FRESH_MS)
+            continue;
+        SL_GO(timeline_path(table, e->name, &path));
+        status = sl_storage_delete(table->storage, path);
+        sl_free(path);
+    }
+done:
+    sl_listing_free(&listing);
+    sl_free(folder);
+    return status;
+}
+
 sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
 {
     sl_timeline timeline;
@@ -373,6 +413,7 @@ sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
         ++*rolled_back;
     }
     SL_GO(sweep_markers(table, &timeline));
+    SL_GO(sweep_temporaries(table));
 done:
     sl_timeline_free(&timeline);
     return status;

@@ -4,7 +4,7 @@
  *     parquet_read FILE.parquet [--threads N] [--repeats N] [--columns a,b] [--rows FIRST:COUNT] [--dictionary]
  *                               [--batch-rows N] [--codec-only] [--where COLUMN:LOW:HIGH]
  *
- * Prints the best time of the repeats. --rows reads one range of rows. --where asks the page index of an integer
+ * Prints the best time of the repeats, the rows (or bytes) and the rows that --where chose. --rows reads one range of rows. --where asks the page index of an integer
  * column which pages may hold LOW..HIGH and reads those; its time includes the asking. --codec-only decompresses all pages and decodes
  * nothing: what the codec library alone costs. bench/parquet_read.py runs it next to pyarrow.
  */
@@ -30,6 +30,7 @@ struct settings {
     int64_t low, high;
     struct sl_row_range range;
     bool has_range;
+    struct sl_row_range read; /* first range that --where found */
     struct sl_parquet_scan_options scan;
     sl_strings columns;
 };
@@ -131,7 +132,7 @@ static void ranges_where(sl_parquet *p, const struct settings *s, struct sl_row_
     }
 }
 
-static int64_t run(const struct settings *s, double *seconds)
+static int64_t run(struct settings *s, double *seconds)
 {
     sl_storage *storage;
     sl_file *file;
@@ -150,6 +151,7 @@ static int64_t run(const struct settings *s, double *seconds)
         ranges_where(p, s, &found);
         options.ranges = found.items;
         options.range_count = found.count;
+        s->read = found.count ? found.items[0] : (struct sl_row_range){0};
     }
     int64_t done = s->codec_only ? decompress_all(p) : read_all(p, &options);
     *seconds = sl_monotonic() - start;
@@ -175,7 +177,7 @@ int main(int argc, char **argv)
         done = run(&s, &seconds);
         best = i == 0 || seconds < best ? seconds : best;
     }
-    printf("%.6f %" PRId64 "\n", best, done);
+    printf("%.6f %" PRId64 " %" PRId64 ":%" PRId64 "\n", best, done, s.read.first, s.read.count);
     sl_strings_free(&s.columns);
     sl_free(s.where_column);
     sl_pool_free(s.scan.pool);

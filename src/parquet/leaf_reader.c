@@ -655,7 +655,9 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
     struct parquet_page_header header;
     struct parquet_page page;
     bool found;
-    uint64_t start = r->pages.offset;
+    uint64_t start = r->pages.offset, data = (uint64_t)r->chunk->meta.data_page_offset;
+    if (start < data && data < r->pages.end) /* maybe the first pages are not wanted: no reading ahead yet */
+        r->pages.wanted_end = data;
     SL_TRY(parquet_pages_header(&r->pages, &header, &found));
     if (!found || header.type != PARQUET_PAGE_DICTIONARY) {
         r->pages.offset = start;
@@ -665,8 +667,22 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
     return sl_context(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
 }
 
-/* Jumps over whole pages by the page index; *rows is what is left to skip behind the jump. */
-static sl_status jump(struct parquet_leaf_reader *r, int64_t *rows)
+/* The last page that begins at or before the row; the index has pages. */
+static size_t page_of_row(const struct parquet_offset_index *index, int64_t row)
+{
+    size_t low = 0, high = index->page_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (index->pages[middle].first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Jumps over whole pages by the page index; *rows is what is left to skip behind the jump, `take` rows are wanted then. */
+static sl_status jump(struct parquet_leaf_reader *r, int64_t *rows, int64_t take)
 {
     int64_t target = r->row + *rows;
     if (r->every_page)
@@ -674,20 +690,15 @@ static sl_status jump(struct parquet_leaf_reader *r, int64_t *rows)
     if (!r->index_tried)
         SL_TRY(load_index(r));
     const struct parquet_offset_index *index = &r->index;
-    size_t low = 0, high = index->page_count;
-    while (high - low > 1) { /* the last page that begins at or before the target */
-        size_t middle = low + (high - low) / 2;
-        if (index->pages[middle].first_row <= target)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low = page_of_row(index, target);
     if (index->page_count == 0 || index->pages[low].first_row <= r->row ||
         (uint64_t)index->pages[low].offset <= r->pages.header_offset)
         return SL_OK;
     const struct parquet_page_location *last = &index->pages[index->page_count - 1];
     r->pages.offset = (uint64_t)index->pages[low].offset;
     r->pages.end = (uint64_t)last->offset + (uint64_t)last->compressed_size;
+    last = &index->pages[page_of_row(index, target + (take > 0 ? take - 1 : 0))];
+    r->pages.wanted_end = (uint64_t)last->offset + (uint64_t)last->compressed_size;
     r->page_left = 0;
     r->stage_at = r->stage_count = 0;
     r->inside_row = false;
@@ -699,7 +710,7 @@ static sl_status run_step(struct parquet_leaf_reader *r, struct parquet_step ste
 {
     int64_t target = r->row + step.skip;
     if (step.skip > 0 && step.skip > r->page_left)
-        SL_TRY(jump(r, &step.skip));
+        SL_TRY(jump(r, &step.skip, step.take));
     SL_TRY(r->leaf->flat ? skip_flat(r, step.skip) : read_nested(r, step.skip, false));
     SL_TRY(r->leaf->flat ? take_flat(r, step.take) : read_nested(r, step.take, true));
     r->row = target + step.take;

@@ -9,8 +9,8 @@
 /* parquet-mr before 1.2.9 forgot the dictionary page's header in total_compressed_size (PARQUET-816). */
 #define CHUNK_SIZE_SLACK 100
 
-sl_status parquet_chunk_extent(const struct sl_parquet *p, const struct parquet_column_meta *meta, uint64_t *start,
-                               uint64_t *end)
+sl_status parquet_chunk_extent(const struct sl_parquet *p, const struct parquet_column_meta *meta,
+                               uint64_t *start, uint64_t *end)
 {
     uint64_t first = (uint64_t)meta->data_page_offset;
     if (meta->dictionary_page_offset > 0 && meta->dictionary_page_offset < meta->data_page_offset)
@@ -37,7 +37,9 @@ sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *par
     pages->map = sl_file_memory(parquet->file);
     pages->window.len = 0;
     pages->header_offset = 0;
-    return parquet_chunk_extent(parquet, meta, &pages->offset, &pages->end);
+    SL_TRY(parquet_chunk_extent(parquet, meta, &pages->offset, &pages->end));
+    pages->wanted_end = 0;
+    return SL_OK;
 }
 
 /* Makes [offset, offset + len) available; the caller checked that it is inside the chunk. */
@@ -50,10 +52,10 @@ static sl_status need(struct parquet_pages *pages, uint64_t offset, size_t len, 
     sl_buf *w = &pages->window;
     if (offset < pages->window_offset || offset - pages->window_offset > w->len ||
         w->len - (size_t)(offset - pages->window_offset) < len) {
-        uint64_t left = pages->end - offset;
-        size_t want = len > WINDOW_BYTES ? len : WINDOW_BYTES;
-        if (want > left)
-            want = (size_t)left;
+        uint64_t stop = offset < pages->wanted_end ? pages->wanted_end : pages->end;
+        size_t want = stop - offset < WINDOW_BYTES ? (size_t)(stop - offset) : WINDOW_BYTES;
+        if (want < len)
+            want = len;
         w->len = 0;
         SL_TRY(sl_buf_reserve(w, want));
         SL_TRY(sl_file_read_at(pages->parquet->file, offset, w->data, want));

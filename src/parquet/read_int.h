@@ -184,6 +184,7 @@ struct parquet_pages {
     struct sl_parquet *parquet;
     const struct parquet_column_meta *meta;
     uint64_t offset, end; /* next header; end of the chunk */
+    uint64_t wanted_end;  /* when before it, nothing behind it is read ahead */
     uint64_t bytes_read;
     const uint8_t *map; /* the whole file, or NULL */
     sl_buf window;      /* without a map: the bytes [window_offset, + window.len) of the file */

@@ -157,7 +157,7 @@ static bool partition_may_match(const struct scan *s, const char *path)
 {
     struct partition_bounds p = {.scan = s};
     /* Values that a path does not tell apart (slashes inside, other generators) prune nothing. */
-    if (!s->where || s->table->keygen.slash_dates ||
+    if (!s->where || !s->table->keygen_known || s->table->keygen.slash_dates ||
         sl_status_ignore(sl_partition_values(&s->table->keygen, path, &p.values)))
         return true;
     bool may = sl_expr_may_match(s->where, partition_value_bounds, &p);

@@ -136,6 +136,10 @@ static sl_status fill_keys(sl_properties *p, const sl_type *schema)
     SL_GO(sl_keygen_infer(record.count, partition.count, partition.count ? partition.items[0] : "", &kind));
     SL_GO(set_default(p, "hoodie.table.keygenerator.type", sl_keygen_kind_name(kind)));
     SL_GO(sl_keygen_kind_named(sl_properties_get(p, "hoodie.table.keygenerator.type"), &kind));
+    if (kind == SL_KEYGEN_COMPLEX && record.count == 1 &&
+        strcmp(sl_properties_get(p, "hoodie.table.version"), "8") == 0)
+        SL_GO(set_default(p, "hoodie.write.complex.keygen.new.encoding",
+                          "false")); /* Hudi's default; its readers keep the key */
 done:
     sl_strings_free(&record);
     sl_strings_free(&partition);

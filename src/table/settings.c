@@ -77,6 +77,8 @@ static const struct sl_setting settings[] = {
     {"hoodie.table.timeline.timezone", SL_SETTING_TEXT, "UTC", "zone of instants: UTC or LOCAL", true},
     {"hoodie.table.type", SL_SETTING_TEXT, "COPY_ON_WRITE", "COPY_ON_WRITE or MERGE_ON_READ", true},
     {"hoodie.table.version", SL_SETTING_INT, "9", "table version: 8, 9 or 10", true},
+    {"hoodie.write.complex.keygen.new.encoding", SL_SETTING_BOOL, "false",
+     "below version 9: keys of a COMPLEX generator with one field are bare", true},
     {"hoodie.write.concurrency.mode", SL_SETTING_TEXT, "SINGLE_WRITER",
      "only SINGLE_WRITER so far; sluice writers queue for the table's lock", false},
     {"hoodie.write.lock.wait_time_ms", SL_SETTING_INT, "60000", "how long to wait for another writer", false},

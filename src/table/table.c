@@ -111,6 +111,40 @@ static sl_status interpret_merge(sl_table *t)
     return SL_OK;
 }
 
+/* Below version 9 a COMPLEX key of one field has two forms, and only the writer's options told which. */
+#define BARE_KEYS "hoodie.write.complex.keygen.new.encoding"
+
+/* The older property names a class, "...SimpleKeyGenerator" or "...SimpleAvroKeyGenerator". */
+static sl_status keygen_kind_of_class(const char *class_name, enum sl_keygen_kind *out)
+{
+    static const struct {
+        const char *name, *avro_name;
+        enum sl_keygen_kind kind;
+    } known[] = {{"SimpleKeyGenerator", "SimpleAvroKeyGenerator", SL_KEYGEN_SIMPLE},
+                 {"ComplexKeyGenerator", "ComplexAvroKeyGenerator", SL_KEYGEN_COMPLEX},
+                 {"NonpartitionedKeyGenerator", "NonpartitionedAvroKeyGenerator", SL_KEYGEN_NON_PARTITION}};
+    const char *dot = strrchr(class_name, '.');
+    const char *name = dot ? dot + 1 : class_name;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0 || strcmp(name, known[i].avro_name) == 0) {
+            *out = known[i].kind;
+            return SL_OK;
+        }
+    return sl_unsupported("key generator %s", class_name);
+}
+
+static sl_status keygen_kind(const sl_properties *p, const struct sl_keygen *k, enum sl_keygen_kind *out)
+{
+    const char *type = sl_properties_get(p, "hoodie.table.keygenerator.type");
+    const char *class_name = sl_properties_get(p, "hoodie.table.keygenerator.class");
+    if (type)
+        return sl_keygen_kind_named(type, out);
+    if (class_name)
+        return keygen_kind_of_class(class_name, out);
+    return sl_keygen_infer(k->record_fields.count, k->partition_fields.count,
+                           k->partition_fields.count ? k->partition_fields.items[0] : "", out);
+}
+
 static sl_status interpret_keys(sl_table *t)
 {
     const sl_properties *p = &t->properties;
@@ -130,13 +164,11 @@ static sl_status interpret_keys(sl_table *t)
     k->url_encode = sl_properties_true(p, "hoodie.datasource.write.partitionpath.urlencode", false);
     k->slash_dates =
         sl_properties_true(p, "hoodie.datasource.write.slash.separated.date.partitioning", false);
-    const char *type = sl_properties_get(p, "hoodie.table.keygenerator.type");
-    sl_status status =
-        type ? sl_keygen_kind_named(type, &k->kind)
-             : sl_keygen_infer(k->record_fields.count, k->partition_fields.count,
-                               k->partition_fields.count ? k->partition_fields.items[0] : "", &k->kind);
-    /* A generator that we cannot run matters to writers only: sl_table_check_writable asks again. */
-    if (sl_status_code(status) == SL_E_UNSUPPORTED) {
+    k->complex_bare_single = t->version < 9 && sl_table_setting_true(t, BARE_KEYS, false);
+    sl_status status = keygen_kind(p, k, &k->kind);
+    /* A generator that we cannot run matters to writers, who ask again, and to pruning by partition. */
+    t->keygen_known = sl_status_code(status) != SL_E_UNSUPPORTED;
+    if (!t->keygen_known) {
         sl_status_free(status);
         status = SL_OK;
     }
@@ -194,6 +226,9 @@ static sl_status refuse_unreadable(const sl_table *t)
                               sl_properties_get(p, "hoodie.table.base.file.format"));
     if (strcmp(sl_properties_get_or(p, "hoodie.table.format", "native"), "native") != 0)
         return sl_unsupported("table format %s", sl_properties_get(p, "hoodie.table.format"));
+    if (sl_properties_true(p, "hoodie.datasource.write.drop.partition.columns", false))
+        return sl_unsupported(
+            "tables whose files lack the partition columns (hoodie.datasource.write.drop.partition.columns)");
     if (sl_properties_get(p, "hoodie.bootstrap.base.path"))
         return sl_unsupported("bootstrapped tables");
     return SL_OK;
@@ -293,11 +328,19 @@ void sl_table_close(sl_table *t)
 
 static sl_status refuse_keygen(const sl_table *t)
 {
-    const char *type = sl_properties_get(&t->properties, "hoodie.table.keygenerator.type");
     enum sl_keygen_kind kind;
     if (t->keygen.record_fields.count == 0)
         return sl_unsupported("writing a table without record key fields (hoodie.table.recordkey.fields)");
-    return type ? sl_keygen_kind_named(type, &kind) : SL_OK;
+    SL_TRY(keygen_kind(&t->properties, &t->keygen, &kind));
+    if (t->version < 9 && t->keygen.kind == SL_KEYGEN_COMPLEX && t->keygen.record_fields.count == 1 &&
+        !sl_table_setting(t, BARE_KEYS, NULL))
+        return sl_hint(
+            sl_unsupported("writing a table of version %d whose key generator is COMPLEX with one field: "
+                           "its keys may be \"%s:value\" or \"value\"",
+                           t->version, t->keygen.record_fields.items[0]),
+            "look at _hoodie_record_key, then give -c " BARE_KEYS
+            "=false for the first form, =true for the second");
+    return SL_OK;
 }
 
 sl_status sl_table_check_writable(sl_table *t)
@@ -316,9 +359,6 @@ sl_status sl_table_check_writable(sl_table *t)
                               "hoodie.meta.fields.mode)");
     if (sl_properties_true(p, "hoodie.table.cdc.enabled", false))
         return sl_unsupported("writing a table that keeps change data (hoodie.table.cdc.enabled)");
-    if (sl_properties_true(p, "hoodie.datasource.write.drop.partition.columns", false))
-        return sl_unsupported("writing a table whose files lack the partition columns "
-                              "(hoodie.datasource.write.drop.partition.columns)");
     if (sl_properties_true(p, "hoodie.partition.metafile.use.base.format", false))
         return sl_unsupported("writing a table whose partition metadata is in Parquet "
                               "(hoodie.partition.metafile.use.base.format)");

@@ -52,6 +52,7 @@ typedef struct sl_table {
     enum sl_layout layout;
     enum sl_table_merge merge;
     struct sl_keygen keygen;
+    bool keygen_known; /* false: keys and partition paths come from a generator that we cannot run */
     sl_strings ordering; /* ordering fields; empty under commit time */
     bool utc;            /* zone of the timeline */
     bool populate_meta;

@@ -1484,6 +1484,8 @@ static void open_refuses_by_name(void **state)
         {MINIMUM "hoodie.table.base.file.format=LANCE\n", SL_E_UNSUPPORTED, "LANCE"},
         {MINIMUM "hoodie.table.format=iceberg\n", SL_E_UNSUPPORTED, "iceberg"},
         {MINIMUM "hoodie.bootstrap.base.path=/x\n", SL_E_UNSUPPORTED, "bootstrap"},
+        {MINIMUM "hoodie.datasource.write.drop.partition.columns=true\n", SL_E_UNSUPPORTED,
+         "partition columns"},
         {MINIMUM "hoodie.record.merge.mode=BEST\n", SL_E_CORRUPT, "BEST"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1497,6 +1499,61 @@ static void open_refuses_by_name(void **state)
         FAILS(sl_table_open(root, NULL, NULL, &table), cases[i].code, cases[i].part);
         scratch_remove(root);
     }
+}
+
+static void key_generators_are_known_by_either_property(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines;
+        bool known;
+        enum sl_keygen_kind kind;
+    } cases[] = {
+        {"", true, SL_KEYGEN_NON_PARTITION},
+        {"hoodie.table.keygenerator.type=COMPLEX\n", true, SL_KEYGEN_COMPLEX},
+        {"hoodie.table.keygenerator.type=TIMESTAMP\n", false, SL_KEYGEN_SIMPLE},
+        {"hoodie.table.keygenerator.class=org.apache.hudi.keygen.SimpleKeyGenerator\n", true,
+         SL_KEYGEN_SIMPLE},
+        {"hoodie.table.keygenerator.class=org.apache.hudi.keygen.ComplexAvroKeyGenerator\n", true,
+         SL_KEYGEN_COMPLEX},
+        {"hoodie.table.keygenerator.class=com.example.Mine\n", false, SL_KEYGEN_SIMPLE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s", MINIMUM, cases[i].lines);
+        struct test_table t = table_of(text);
+        assert_int_equal(t.table->keygen_known, cases[i].known);
+        if (cases[i].known)
+            assert_int_equal(t.table->keygen.kind, cases[i].kind);
+        table_gone(&t);
+    }
+}
+
+/* Below version 9 only the writer's options tell how a COMPLEX key of one field looks: never guessed. */
+static void old_complex_keys_must_be_told(void **state)
+{
+    (void)state;
+    static const char version_8[] = "hoodie.table.name=t1\nhoodie.table.type=COPY_ON_WRITE\nhoodie.table."
+                                    "version=8\nhoodie.timeline.layout.version=2\n"
+                                    "hoodie.table.recordkey.fields=k\nhoodie.table.partition.fields=p,"
+                                    "q\nhoodie.table.keygenerator.type=COMPLEX\n"
+                                    "hoodie.index.type=BUCKET\nhoodie.bucket.index.num.buckets=4\n";
+    struct test_table t = table_of(version_8);
+    FAILS(sl_table_check_writable(t.table), SL_E_UNSUPPORTED, "\"k:value\" or \"value\"");
+    table_reopen(&t, (const char *const[]){"hoodie.write.complex.keygen.new.encoding", "true", NULL});
+    OK(sl_table_check_writable(t.table));
+    assert_true(t.table->keygen.complex_bare_single);
+    table_reopen(&t, (const char *const[]){"hoodie.write.complex.keygen.new.encoding", "false", NULL});
+    OK(sl_table_check_writable(t.table));
+    assert_false(t.table->keygen.complex_bare_single);
+    table_gone(&t);
+    t = table_created("k string, p string, q string",
+                      (const char *const[]){"hoodie.table.recordkey.fields", "k",
+                                            "hoodie.table.partition.fields", "p,q", "hoodie.table.version",
+                                            "8", NULL});
+    OK(sl_table_check_writable(t.table));
+    assert_false(t.table->keygen.complex_bare_single);
+    table_gone(&t);
 }
 
 /* What may be read but not written. */
@@ -1517,6 +1574,9 @@ static void writing_is_refused_by_name(void **state)
         {MINIMUM BUCKETS "hoodie.table.storage.layout=lsm_tree\n", "needs version 10"},
         {MINIMUM BUCKETS "hoodie.table.type=MERGE_ON_READ\n", "merge-on-read table of the default layout"},
         {MINIMUM BUCKETS "hoodie.table.keygenerator.type=CUSTOM\n", "CUSTOM"},
+        {MINIMUM BUCKETS
+         "hoodie.table.keygenerator.class=org.apache.hudi.keygen.TimestampBasedKeyGenerator\n",
+         "TimestampBasedKeyGenerator"},
         {MINIMUM BUCKETS "hoodie.table.recordkey.fields=\n", "without record key fields"},
         {MINIMUM BUCKETS "hoodie.table.metadata.partitions=files\n", "metadata table is in service (files)"},
     };
@@ -1656,6 +1716,8 @@ int main(void)
         cmocka_unit_test(layout_is_read_in_any_case),
         cmocka_unit_test(open_refuses_by_name),
         cmocka_unit_test(writing_is_refused_by_name),
+        cmocka_unit_test(old_complex_keys_must_be_told),
+        cmocka_unit_test(key_generators_are_known_by_either_property),
         cmocka_unit_test(merge_mode_is_inferred),
         cmocka_unit_test(processes_take_turns),
     };

@@ -160,7 +160,36 @@ struct query {
     size_t column_count;
     const char *where, *as_of;
     bool read_optimized;
+    bool limited; /* at most `limit` rows */
+    int64_t limit;
+    const char *
+        by_tasks; /* path of the table: the scan runs task by task, as in other processes; NULL: one stream */
 };
+
+/* Appends the canonical rows of a stream, which is consumed. */
+static inline int append_stream(struct ArrowArrayStream *rows, struct text *text, sluice_error *e)
+{
+    sluice_output_options o = {.size = sizeof o, .format = SLUICE_TEXT_CANONICAL};
+    return sluice_output_text(rows, &o, text_collect, text, NULL, e);
+}
+
+static inline int append_tasks(sluice_scan *s, const char *path, struct text *text, sluice_error *e)
+{
+    sluice_job *job;
+    int code = sluice_job_plan_scan(s, &job, e);
+    if (code)
+        return code;
+    for (size_t i = 0; i < sluice_job_tasks(job) && !code; i++) {
+        struct ArrowArrayStream rows;
+        size_t bytes;
+        const void *task = sluice_job_task(job, i, &bytes);
+        code = sluice_task_rows(path, task, bytes, NULL, &rows, e);
+        if (!code)
+            code = append_stream(&rows, text, e);
+    }
+    sluice_job_free(job);
+    return code;
+}
 
 /* Rows of the table in canonical form, sorted; *out is the caller's to free. */
 static inline int read_rows(sluice_table *t, const struct query *q, char **out, sluice_error *e)
@@ -179,12 +208,15 @@ static inline int read_rows(sluice_table *t, const struct query *q, char **out, 
         code = sluice_scan_as_of(s, q->as_of, e);
     if (!code && q->read_optimized)
         code = sluice_scan_read_optimized(s, e);
-    if (!code)
+    if (!code && q->limited)
+        code = sluice_scan_limit(s, q->limit, e);
+    text_append(&text, "", 0);
+    if (!code && q->by_tasks) {
+        code = append_tasks(s, q->by_tasks, &text, e);
+    } else if (!code) {
         code = sluice_scan_stream(s, &rows, e);
-    if (!code) {
-        sluice_output_options o = {.size = sizeof o, .format = SLUICE_TEXT_CANONICAL};
-        text_append(&text, "", 0);
-        code = sluice_output_text(&rows, &o, text_collect, &text, NULL, e);
+        if (!code)
+            code = append_stream(&rows, &text, e);
     }
     sluice_scan_free(s);
     if (code)

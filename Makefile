@@ -84,7 +84,7 @@ demo: ## real flights through an LSM table and a copy-on-write table
 
 # Sanitizers look at everything short; threads at the tests that have some.
 ASAN_TESTS := unit,golden,model,fuzz
-TSAN_TESTS := $(subst $(space),$(comma),$(strip $(patsubst tests/%.c,%,$(shell grep -lE 'sl_pool_new|pthread_create' tests/unit/*.c tests/model/*.c tests/race/*.c 2>/dev/null))))
+TSAN_TESTS := $(subst $(space),$(comma),$(strip $(patsubst tests/%.c,%,$(shell grep -lE 'sl_pool_new|pthread_create|sluice.threads' tests/unit/*.c tests/model/*.c tests/race/*.c 2>/dev/null))))
 RUN_TESTS  := tools/run_tests.sh
 
 test: ## every test: release, ASan and UBSan, TSan, and against Spark, hudi-rs, DuckDB and pyarrow (about 20 minutes)

@@ -9,7 +9,6 @@
 
 #define LEVELS_BELIEVED                                                                                      \
     ((size_t)256 << 20) /* bytes of one batch of a nested leaf that need no justification */
-((size_t)64 << 20)      /* bytes of one batch of a nested leaf that need no justification */
 #define LEVELS_PER_BYTE 4096
 
     void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,

@@ -288,7 +288,7 @@ SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const char *partition, const 
 /* Stats are copied. Thread-safe. */
 SL_MUST_USE sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat);
 /* Removes announced files that no stat names, then publishes: this is the commit. `schema`: Avro text without
- * meta columns. completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is
+ * meta columns; NULL: the table's schema is unchanged. completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is
  * rolled back. */
 SL_MUST_USE sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed);
 /* Rolls back and frees; NULL is fine. A failure to clean up is left for the next writer. */

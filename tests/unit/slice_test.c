@@ -1,0 +1,400 @@
+/* Data files written and read back through the one way to do either: footers, names, stats; runs out of order; log
+ * compactions; logs that must be refused. */
+#include "table_support.h"
+#include "slice/slice.h"
+
+#define SCHEMA "k string, ts long, v string"
+
+static struct test_table new_table(void)
+{
+    return table_created(SCHEMA, (const char *const[]){"hoodie.table.storage.layout", "lsm_tree",
+                                                       "hoodie.table.recordkey.fields", "k",
+                                                       "hoodie.table.ordering.fields", "ts", NULL});
+}
+
+/* Rows from JSON lines. */
+static sl_batch *rows_of(const sl_type *schema, const char *const *lines)
+{
+    sl_batch_builder b = {0};
+    sl_batch *batch;
+    OK(sl_batch_builder_init(&b, schema));
+    for (size_t i = 0; lines[i]; i++)
+        OK(sl_batch_builder_json_line(&b, lines[i], strlen(lines[i])));
+    OK(sl_batch_builder_finish(&b, &batch));
+    sl_batch_builder_free(&b);
+    return batch;
+}
+
+#define ROW(key, ts, v) "{\"_hoodie_record_key\":\"" key "\",\"k\":\"" key "\",\"ts\":" ts ",\"v\":\"" v "\"}"
+
+static sl_write_schema write_schema(const struct test_table *t)
+{
+    const sl_type *data;
+    sl_write_schema schema;
+    OK(sl_schema_parse(SCHEMA, &data));
+    OK(sl_write_schema_init(t->table, data, &schema));
+    sl_type_unref(data);
+    return schema;
+}
+
+struct file {
+    enum sl_file_kind kind;
+    const char *const *lines;
+    const char *compacted; /* one instant; NULL */
+};
+
+/* One transaction with the given files of group f-0; its instant in `instant`, the first file's name in `name`. */
+static void write_files(const struct test_table *t, const struct file *files, size_t count, char *instant,
+                        char *name)
+{
+    sl_write_schema schema = write_schema(t);
+    sl_txn *txn;
+    OK(sl_txn_begin(t->table,
+                    &(struct sl_txn_options){.action = SL_ACTION_DELTACOMMIT, .operation = "UPSERT"}, &txn));
+    snprintf(instant, SL_INSTANT_BYTES, "%s", sl_txn_instant(txn));
+    for (size_t i = 0; i < count; i++) {
+        sl_strings compacted = {0};
+        if (files[i].compacted)
+            OK(sl_strings_add(&compacted, files[i].compacted));
+        struct sl_file_spec spec = {.kind = files[i].kind,
+                                    .partition = "",
+                                    .file_id = "f-0",
+                                    .version = files[i].kind == SL_FILE_BASE ? 0 : 1,
+                                    .task = 3,
+                                    .prev_commit = files[i].kind == SL_FILE_BASE ? "null" : NULL,
+                                    .compacted = &compacted};
+        sl_file_writer *w;
+        sl_batch *rows =
+            rows_of(files[i].kind == SL_FILE_DELETES ? schema.deletes : schema.full, files[i].lines);
+        OK(sl_file_writer_open(t->table, txn, &schema, &spec, &w));
+        OK(sl_file_writer_write(w, rows));
+        assert_int_equal(sl_file_writer_rows(w), rows->rows);
+        uint64_t bytes;
+        OK(sl_file_writer_close(w, &(sl_write_stat){.num_writes = rows->rows}, &bytes));
+        sl_batch_unref(rows);
+        sl_strings_free(&compacted);
+        size_t n;
+        const sl_write_stat *stat = &sl_txn_stats(txn, &n)[i];
+        assert_int_equal(n, i + 1);
+        assert_int_equal(stat->bytes, bytes);
+        assert_string_equal(stat->prev_commit, files[i].kind == SL_FILE_BASE ? "null" : instant);
+        if (i == 0)
+            snprintf(name, 256, "%s", stat->path);
+    }
+    OK(sl_txn_commit(txn, schema.data_text, NULL));
+    sl_write_schema_free(&schema);
+}
+
+/* "a=v1@10 b=v2@20": key, v, ts of the group's merged rows. The status of the failure, or success. */
+static sl_status read_rows(const struct test_table *t, bool strict, sl_read_stats *stats, char *text,
+                           size_t size)
+{
+    sl_view view;
+    sl_read_slice slice;
+    sl_write_schema schema = write_schema(t);
+    bool found;
+    OK(sl_view_load(t->table, NULL, &view));
+    OK(sl_group_read_slice(&view.partitions[0].groups[0], false, &slice, &found));
+    assert_true(found);
+    sl_stream *rows = NULL;
+    sl_status status = sl_slice_open(t->table, &slice,
+                                     &(struct sl_slice_options){.schema = schema.data,
+                                                                .table_schema = schema.full,
+                                                                .keys_needed = true,
+                                                                .strict_order = strict,
+                                                                .stats = stats},
+                                     &rows);
+    size_t n = 0;
+    *text = 0;
+    while (!status) {
+        sl_batch *batch;
+        status = sl_stream_next(rows, &batch);
+        if (status || !batch)
+            break;
+        for (int64_t i = 0; i < batch->rows; i++) {
+            size_t key_len, v_len;
+            const uint8_t *key = sl_bytes_at(batch->columns[0], i, &key_len),
+                          *v = sl_bytes_at(batch->columns[2], i, &v_len);
+            n += (size_t)snprintf(text + n, size - n, "%s%.*s=%.*s@%lld", n ? " " : "", (int)key_len,
+                                  (const char *)key, (int)v_len, (const char *)v,
+                                  (long long)sl_integer_at(batch->columns[1], i));
+        }
+        sl_batch_unref(batch);
+    }
+    sl_stream_close(rows);
+    sl_read_slice_free(&slice);
+    sl_view_free(&view);
+    sl_write_schema_free(&schema);
+    return status;
+}
+
+static void check_rows(const struct test_table *t, const char *want)
+{
+    char text[4096];
+    OK(read_rows(t, true, NULL, text, sizeof text));
+    assert_string_equal(text, want);
+}
+
+static sl_parquet *open_parquet(const struct test_table *t, const char *name, sl_file **file)
+{
+    char path[1024];
+    sl_parquet *parquet;
+    snprintf(path, sizeof path, "%s/%s", t->root, name);
+    OK(sl_storage_open(t->table->storage, path, file));
+    OK(sl_parquet_open(*file, NULL, &parquet));
+    return parquet;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static void base_files_carry_hudis_footer(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256], want[256];
+    /* U+10000 and U+FF21: in the order of UTF-8 the first is the last, in Hudi's bounds the second is */
+    const struct file base = {SL_FILE_BASE,
+                              (const char *const[]){ROW("a", "1", "x"), ROW("b", "2", "y"),
+                                                    ROW("\xef\xbc\xa1", "3", "z"),
+                                                    ROW("\xf0\x90\x80\x80", "4", "w"), NULL},
+                              NULL};
+    write_files(&t, &base, 1, instant, name);
+    snprintf(want, sizeof want, "f-0_3-0-0_%s.parquet", instant);
+    assert_string_equal(name, want);
+    sl_file *file;
+    sl_parquet *parquet = open_parquet(&t, name, &file);
+    assert_string_equal(sl_parquet_key_value(parquet, "hoodie_min_record_key"), "a");
+    assert_string_equal(sl_parquet_key_value(parquet, "hoodie_max_record_key"), "\xef\xbc\xa1");
+    assert_string_equal(sl_parquet_key_value(parquet, SL_SORTED_BY), "_hoodie_record_key");
+    assert_non_null(strstr(sl_parquet_key_value(parquet, "parquet.avro.schema"), "\"t1_record\""));
+    assert_null(sl_parquet_key_value(parquet, "hudi.log.format.VERSION"));
+    sl_stream *rows;
+    sl_batch *batch;
+    OK(sl_parquet_scan(parquet, &(struct sl_parquet_scan_options){0}, &rows));
+    OK(sl_stream_next(rows, &batch));
+    size_t len;
+    const uint8_t *file_name = sl_bytes_at(batch->columns[SL_META_FILE_NAME], 0, &len);
+    assert_int_equal(len, strlen(name));
+    assert_memory_equal(file_name, name, len);
+    sl_batch_unref(batch);
+    sl_stream_close(rows);
+    sl_parquet_close(parquet);
+    sl_file_close(file);
+    check_rows(&t, "a=x@1 b=y@2 \xef\xbc\xa1=z@3 \xf0\x90\x80\x80=w@4");
+    table_gone(&t);
+}
+
+/* A footer value ends at a zero byte: the upper bound must not sink below the keys. */
+static void bounds_hold_for_keys_with_zero_bytes(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256];
+    const struct file base = {
+        SL_FILE_BASE, (const char *const[]){ROW("a\\u0000a", "1", "x"), ROW("b\\u0000z", "1", "x"), NULL},
+        NULL};
+    write_files(&t, &base, 1, instant, name);
+    sl_file *file;
+    sl_parquet *parquet = open_parquet(&t, name, &file);
+    assert_string_equal(sl_parquet_key_value(parquet, "hoodie_min_record_key"), "a");
+    assert_string_equal(sl_parquet_key_value(parquet, "hoodie_max_record_key"), "b\x01");
+    sl_parquet_close(parquet);
+    sl_file_close(file);
+    table_gone(&t);
+}
+
+static void logs_carry_their_headers(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256];
+    const struct file files[] = {
+        {SL_FILE_DELETES,
+         (const char *const[]){"{\"_hoodie_record_key\":\"a\",\"ts\":7}", "{\"_hoodie_record_key\":\"b\"}",
+                               NULL},
+         NULL},
+        {SL_FILE_LOG, (const char *const[]){ROW("c", "1", "x"), NULL}, "20200101000000000"}};
+    write_files(&t, files, 2, instant, name);
+    for (int i = 0; i < 2; i++) {
+        struct sl_log_headers headers;
+        char path[256];
+        sl_file *file;
+        snprintf(path, sizeof path, "f-0_3-0-0_%s_1.%s.parquet", instant, i ? "log" : "deletes");
+        sl_parquet *parquet = open_parquet(&t, path, &file);
+        OK(sl_log_headers_read(parquet, &headers));
+        assert_string_equal(headers.instant, instant);
+        assert_int_equal(headers.version, 2);
+        assert_non_null(
+            strstr(headers.schema, "_hoodie_commit_seqno")); /* with the meta columns, in delete logs too */
+        assert_int_equal(headers.compacted.count, i);
+        sl_log_headers_free(&headers);
+        assert_string_equal(sl_parquet_key_value(parquet, "hoodie_max_record_key"), i ? "c" : "b");
+        sl_parquet_close(parquet);
+        sl_file_close(file);
+    }
+    table_gone(&t);
+}
+
+/* A file that cannot be finished leaves neither file nor stat. */
+static void aborted_files_vanish(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    sl_write_schema schema = write_schema(&t);
+    sl_txn *txn;
+    sl_file_writer *w;
+    OK(sl_txn_begin(t.table, &(struct sl_txn_options){.action = SL_ACTION_DELTACOMMIT, .operation = "UPSERT"},
+                    &txn));
+    OK(sl_file_writer_open(
+        t.table, txn, &schema,
+        &(struct sl_file_spec){
+            .kind = SL_FILE_BASE, .partition = "", .file_id = "f-0", .prev_commit = "null"},
+        &w));
+    sl_file_writer_abort(w);
+    sl_file_writer_abort(NULL);
+    size_t count;
+    (void)sl_txn_stats(txn, &count);
+    assert_int_equal(count, 0);
+    assert_string_equal(names_in(&t, ""), ".hoodie/ .hoodie_partition_metadata");
+    sl_txn_abort(txn);
+    sl_write_schema_free(&schema);
+    table_gone(&t);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static void slices_are_folded(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256];
+    const struct file base = {
+        SL_FILE_BASE,
+        (const char *const[]){ROW("a", "10", "base"), ROW("b", "10", "base"), ROW("c", "10", "base"), NULL},
+        NULL};
+    write_files(&t, &base, 1, instant, name);
+    const struct file logs[] = {
+        {SL_FILE_LOG,
+         (const char *const[]){ROW("a", "5", "old"), ROW("b", "20", "new"), ROW("d", "1", "new"), NULL},
+         NULL},
+        {SL_FILE_DELETES, (const char *const[]){"{\"_hoodie_record_key\":\"c\"}", NULL}, NULL}};
+    write_files(&t, logs, 2, instant, name);
+    check_rows(&t, "a=base@10 b=new@20 d=new@1");
+    const struct file more = {SL_FILE_LOG, (const char *const[]){ROW("c", "1", "again"), NULL}, NULL};
+    write_files(&t, &more, 1, instant, name);
+    check_rows(&t, "a=base@10 b=new@20 c=again@1 d=new@1");
+    table_gone(&t);
+}
+
+/* A log compaction takes the place of what it names: a later row of a lower ordering value still sees its delete. */
+static void compacted_logs_are_left_out(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char first[SL_INSTANT_BYTES], second[SL_INSTANT_BYTES], third[SL_INSTANT_BYTES], name[256], text[256];
+    const struct file one = {SL_FILE_LOG,
+                             (const char *const[]){ROW("a", "1", "one"), ROW("b", "1", "one"), NULL}, NULL};
+    const struct file two = {SL_FILE_LOG, (const char *const[]){ROW("a", "2", "two"), NULL}, NULL};
+    write_files(&t, &one, 1, first, name);
+    write_files(&t, &two, 1, second, name);
+    const struct file compacted = {
+        SL_FILE_LOG, (const char *const[]){ROW("a", "1", "compacted"), ROW("b", "1", "one"), NULL}, first};
+    write_files(&t, &compacted, 1, third, name);
+    sl_read_stats stats = {0};
+    OK(read_rows(&t, true, &stats, text, sizeof text));
+    assert_string_equal(
+        text, "a=two@2 b=one@1"); /* the compacted row lies below the second log, where the first one lay */
+    assert_int_equal(atomic_load(&stats.logs_replaced), 1);
+    table_gone(&t);
+}
+
+/* A Parquet file that another writer made: no mark of order, headers as given. */
+static void put_foreign(const struct test_table *t, const char *name, const char *const *lines,
+                        const char *const *pairs)
+{
+    sl_write_schema schema = write_schema(t);
+    sl_buf bytes = {0};
+    sl_output *output;
+    sl_parquet_writer *w;
+    struct sl_parquet_written written;
+    sl_batch *rows = rows_of(schema.full, lines);
+    OK(sl_output_to_buf(&bytes, &output));
+    OK(sl_parquet_writer_new(output, schema.full, NULL, &w));
+    OK(sl_parquet_writer_write(w, rows));
+    for (size_t i = 0; pairs && pairs[i]; i += 2)
+        OK(sl_parquet_writer_key_value(w, pairs[i], pairs[i + 1]));
+    OK(sl_parquet_writer_finish(w, &written));
+    OK(sl_output_finish(output));
+    put_bytes(t, name, bytes.data, bytes.len);
+    sl_buf_free(&bytes);
+    sl_batch_unref(rows);
+    sl_write_schema_free(&schema);
+}
+
+static const char *const split_headers[] = {"hudi.log.format.VERSION", "2", "hudi.log.format.SCHEMA", "{}",
+                                            NULL};
+
+/* G-11 */
+static void runs_out_of_order_are_repaired_or_refused(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256], path[256], text[256];
+    const struct file base = {
+        SL_FILE_BASE, (const char *const[]){ROW("a", "1", "base"), ROW("b", "1", "base"), NULL}, NULL};
+    write_files(&t, &base, 1, instant, name);
+    snprintf(path, sizeof path, "f-0_9-0-0_%s_1.log.parquet", instant);
+    put_foreign(&t, path,
+                (const char *const[]){ROW("c", "2", "log"), ROW("a", "2", "log"), ROW("b", "2", "log"), NULL},
+                split_headers);
+    sl_read_stats stats = {0};
+    OK(read_rows(&t, false, &stats, text, sizeof text));
+    assert_string_equal(text, "a=log@2 b=log@2 c=log@2");
+    assert_int_equal(atomic_load(&stats.runs_repaired), 1);
+    FAILS(read_rows(&t, true, NULL, text, sizeof text), SL_E_CORRUPT, path);
+    table_gone(&t);
+}
+
+/* G-9 */
+static void odd_logs_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *const *pairs;
+        const char *suffix;
+        enum sl_code code;
+        const char *part;
+    } cases[] = {
+        {NULL, "log.parquet", SL_E_CORRUPT, "without SCHEMA"},
+        {(const char *const[]){"hudi.log.format.VERSION", "3", "hudi.log.format.SCHEMA", "{}", NULL},
+         "log.parquet", SL_E_UNSUPPORTED, "log format version 3"},
+        {(const char *const[]){"hudi.log.format.SCHEMA", "{}", "hudi.log.format.IS_PARTIAL", "true", NULL},
+         "log.parquet", SL_E_UNSUPPORTED, "partial-update"},
+        {(const char *const[]){"hudi.log.format.SCHEMA", "{}", NULL}, "log.lance", SL_E_UNSUPPORTED, "lance"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_table t = new_table();
+        char instant[SL_INSTANT_BYTES], name[256], path[256], text[256];
+        const struct file base = {SL_FILE_BASE, (const char *const[]){ROW("a", "1", "base"), NULL}, NULL};
+        write_files(&t, &base, 1, instant, name);
+        snprintf(path, sizeof path, "f-0_9-0-0_%s_1.%s", instant, cases[i].suffix);
+        put_foreign(&t, path, (const char *const[]){ROW("a", "2", "log"), NULL}, cases[i].pairs);
+        FAILS(read_rows(&t, false, NULL, text, sizeof text), cases[i].code, cases[i].part);
+        table_gone(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base_files_carry_hudis_footer),
+        cmocka_unit_test(bounds_hold_for_keys_with_zero_bytes),
+        cmocka_unit_test(logs_carry_their_headers),
+        cmocka_unit_test(aborted_files_vanish),
+        cmocka_unit_test(slices_are_folded),
+        cmocka_unit_test(compacted_logs_are_left_out),
+        cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
+        cmocka_unit_test(odd_logs_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

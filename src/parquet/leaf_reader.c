@@ -7,13 +7,13 @@
  */
 #include "parquet/read_int.h"
 
-#define LEVELS_BELIEVED                                                                                      \
-    ((size_t)256 << 20) /* bytes of one batch of a nested leaf that need no justification */
+/* What a batch of a nested leaf may take without the chunk's size having to explain it. */
+#define LEVELS_BELIEVED ((size_t)256 << 20)
 #define LEVELS_PER_BYTE 4096
 
-    void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
-                                  const struct parquet_leaf *leaf, bool keep_dictionary,
-                                  struct parquet_recycler *recycler)
+void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
+                              const struct parquet_leaf *leaf, bool keep_dictionary,
+                              struct parquet_recycler *recycler)
 {
     memset(r, 0, sizeof *r);
     r->parquet = parquet;

@@ -3,6 +3,7 @@
  *
  *   open.c             footer, schema, key-values
  *   schema.c           schema elements -> sl_type and a tree of nodes with one leaf per physical column
+ *   avro_hint.c        the Avro schema of a footer on lists that could be read in two ways
  *   page.c             the pages of a chunk: headers, checksums, decompressed bodies
  *   decompress.c       codecs
  *   encoding_rle.c     RLE / bit-packed hybrid: levels, dictionary indexes, booleans
@@ -79,6 +80,17 @@ struct parquet_schema {
 /* Everything but the type lives in the arena. */
 SL_MUST_USE sl_status parquet_schema_build(const struct parquet_file_metadata *meta, sl_arena *arena,
                                            struct parquet_schema *out);
+
+/* The Avro schema of a footer, for lists that could be read in two ways (avro_hint.c). *out NULL: there is none. */
+struct parquet_avro;
+SL_MUST_USE sl_status parquet_avro_open(const struct parquet_file_metadata *meta, struct parquet_avro **out);
+void parquet_avro_close(struct parquet_avro *avro);
+/* Types in it, borrowed; NULL: nothing is known. */
+const void *parquet_avro_root(struct parquet_avro *avro);
+const void *parquet_avro_member(struct parquet_avro *avro, const void *record, const char *name);
+const void *parquet_avro_inside(struct parquet_avro *avro, const void *type); /* items of an array, values of a map */
+/* Whether a repeated group with this one child is the element of a list of `items`: 1, 0, or -1 when nothing is known. */
+int parquet_avro_is_element(struct parquet_avro *avro, const void *items, const struct parquet_schema_element *only_child);
 
 /* Fills `encodings` of the file below. */
 SL_MUST_USE sl_status parquet_describe_chunks(struct sl_parquet *p);

@@ -10,6 +10,8 @@ struct walk {
     sl_arena *arena;
     struct parquet_leaf *leaves; /* room for one per element */
     size_t leaf_count;
+    struct parquet_avro *avro; /* NULL: no Avro schema, or no list that needs one */
+    const void *type;          /* Avro type of the field about to be built, NULL when unknown */
     int depth;
     const char *names[PARQUET_NESTING_MAX + 1]; /* of the elements around */
 };
@@ -302,9 +304,11 @@ static sl_status build_members(struct walk *w, int32_t count, struct place at, s
     if (!names)
         return sl_nomem();
     sl_status status = SL_OK;
+    const void *record = w->type;
     at.top = false;
     for (int32_t i = 0; i < count; i++) {
         names[i] = w->next < w->count ? w->elements[w->next].name : "";
+        w->type = parquet_avro_member(w->avro, record, names[i]);
         SL_GO(build_field(w, at, &node->children[i]));
     }
     status = struct_type(node->children, names, (size_t)count, &node->type);
@@ -336,7 +340,8 @@ static sl_status list_type(struct parquet_node *node)
     return sl_type_list(&element, &node->type);
 }
 
-/* Rules 1 to 4 of spec/parquet.md 9: the repeated field itself is the element. */
+/* Rules 1 to 4 of spec/parquet.md 9: the repeated field itself is the element. Where its one field leaves a doubt, the
+ * Avro type of the elements decides when there is one. */
 static bool repeated_is_element(const struct walk *w, const struct parquet_schema_element *list,
                                 const struct parquet_schema_element *repeated)
 {
@@ -344,6 +349,9 @@ static bool repeated_is_element(const struct walk *w, const struct parquet_schem
         return true;
     if (w->next < w->count && w->elements[w->next].repetition == PARQUET_REPEATED)
         return true;
+    int by_avro = w->next < w->count ? parquet_avro_is_element(w->avro, w->type, &w->elements[w->next]) : -1;
+    if (by_avro >= 0)
+        return by_avro;
     size_t n = strlen(list->name);
     return strcmp(repeated->name, "array") == 0 ||
            (strncmp(repeated->name, list->name, n) == 0 && strcmp(repeated->name + n, "_tuple") == 0);
@@ -356,6 +364,7 @@ static sl_status build_list(struct walk *w, const struct parquet_schema_element 
     SL_TRY(next_element(w, &repeated));
     SL_TRY(alloc_children(w, node, 1));
     w->names[++w->depth] = repeated->name;
+    w->type = parquet_avro_inside(w->avro, w->type);
     if (repeated_is_element(w, list, repeated))
         SL_TRY(build_value(w, repeated, element_place(at), &node->children[0]));
     else
@@ -384,8 +393,11 @@ static sl_status build_map(struct walk *w, struct place at, struct parquet_node 
     SL_TRY(alloc_children(w, entries, 2));
     w->names[++w->depth] = repeated->name;
     entries->leaf_first = w->leaf_count;
+    const void *value_type = parquet_avro_inside(w->avro, w->type);
+    w->type = NULL;
     SL_TRY(build_field(w, inside, &entries->children[0]));
     entries->children[0].is_key = true;
+    w->type = value_type;
     if (repeated->children == 2)
         SL_TRY(build_field(w, inside, &entries->children[1]));
     else
@@ -455,6 +467,7 @@ static sl_status build_field(struct walk *w, struct place at, struct parquet_nod
     w->names[++w->depth] = e->name;
     if (e->repetition == PARQUET_REPEATED) {
         at.top = false;
+        w->type = NULL;
         SL_TRY(build_bare_repeated(w, e, at, node));
     } else {
         node->nullable = e->repetition == PARQUET_OPTIONAL;
@@ -475,8 +488,10 @@ static sl_status build_columns(struct walk *w, struct parquet_node *root)
     const char **names = sl_arena_alloc(w->arena, ((size_t)count + 1) * sizeof *names);
     if (!names)
         return sl_nomem();
+    const void *record = parquet_avro_root(w->avro);
     for (int32_t i = 0; i < count; i++) {
         names[i] = w->next < w->count ? w->elements[w->next].name : "";
+        w->type = parquet_avro_member(w->avro, record, names[i]);
         SL_TRY(build_field(w, (struct place){.top = true}, &root->children[i]));
     }
     if (w->next != w->count)
@@ -493,6 +508,17 @@ static void drop_references(struct parquet_node *node)
     }
 }
 
+/* Repeated groups with one field: only they are worth parsing the Avro schema for. */
+static bool has_doubtful_list(const struct parquet_file_metadata *meta)
+{
+    for (size_t i = 1; i < meta->schema_count; i++) {
+        const struct parquet_schema_element *e = &meta->schema[i];
+        if (!e->has_type && e->children == 1 && e->has_repetition && e->repetition == PARQUET_REPEATED)
+            return true;
+    }
+    return false;
+}
+
 sl_status parquet_schema_build(const struct parquet_file_metadata *meta, sl_arena *arena,
                                struct parquet_schema *out)
 {
@@ -502,7 +528,10 @@ sl_status parquet_schema_build(const struct parquet_file_metadata *meta, sl_aren
     if (!w.leaves)
         return sl_nomem();
     memset(w.leaves, 0, meta->schema_count * sizeof *w.leaves);
+    if (has_doubtful_list(meta))
+        SL_TRY(parquet_avro_open(meta, &w.avro));
     sl_status status = build_columns(&w, &root);
+    parquet_avro_close(w.avro);
     if (status) {
         release_types(&root);
         return sl_context(status, "schema");

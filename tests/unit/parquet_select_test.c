@@ -794,6 +794,86 @@ static void wide_decimals_are_bytes(void **state)
     sl_arena_free(arena);
 }
 
+/* A repeated group "list" with one field "name": the Avro items decide whether it is the element. */
+static void avro_schemas_decide_on_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *repeated, *avro, *expected;
+    } cases[] = {
+        {"list", NULL, "v list<int not null>"},
+        {"list", "not JSON", "v list<int not null>"},
+        {"list",
+         "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":[\"null\",{\"type\":"
+         "\"array\","
+         "\"items\":{\"type\":\"record\",\"name\":\"e\",\"fields\":[{\"name\":\"name\",\"type\":\"int\"}]}}]}"
+         "]}",
+         "v list<struct<name: int not null> not null>"},
+        /* another field, another kind of field, a second field: a wrapper */
+        {"list",
+         "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":{\"type\":\"array\","
+         "\"items\":"
+         "{\"type\":\"record\",\"name\":\"e\",\"fields\":[{\"name\":\"other\",\"type\":\"int\"}]}}}]}",
+         "v list<int not null>"},
+        {"list",
+         "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":{\"type\":\"array\","
+         "\"items\":"
+         "{\"type\":\"record\",\"name\":\"e\",\"fields\":[{\"name\":\"name\",\"type\":{\"type\":\"map\","
+         "\"values\":"
+         "\"int\"}}]}}}]}",
+         "v list<int not null>"},
+        {"array",
+         "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"v\",\"type\":{\"type\":\"array\","
+         "\"items\":\"int\"}}]}",
+         "v list<int not null>"},
+        /* the items by name, defined before */
+        {"list",
+         "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"u\",\"type\":{\"type\":\"record\","
+         "\"name\":\"e\","
+         "\"fields\":[{\"name\":\"name\",\"type\":\"int\"}]}},{\"name\":\"v\",\"type\":{\"type\":\"array\","
+         "\"items\":\"x.e\"}}]}",
+         "v list<struct<name: int not null> not null>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct parquet_schema_element elements[] = {
+            {.name = "schema", .children = 1, .converted = PARQUET_CONVERTED_NONE},
+            {.name = "v",
+             .children = 1,
+             .has_repetition = true,
+             .repetition = PARQUET_OPTIONAL,
+             .converted = PARQUET_CONVERTED_LIST},
+            {.name = cases[i].repeated,
+             .children = 1,
+             .has_repetition = true,
+             .repetition = PARQUET_REPEATED,
+             .converted = PARQUET_CONVERTED_NONE},
+            {.name = "name",
+             .has_type = true,
+             .type = PARQUET_INT32,
+             .has_repetition = true,
+             .converted = PARQUET_CONVERTED_NONE},
+        };
+        struct parquet_key_value kv = {"parquet.avro.schema", cases[i].avro,
+                                       cases[i].avro ? strlen(cases[i].avro) : 0};
+        struct parquet_file_metadata meta = {
+            .schema = elements, .schema_count = 4, .key_values = &kv, .key_value_count = 1};
+        struct parquet_schema schema;
+        const sl_type *expected;
+        sl_arena *arena;
+        check_ok(sl_arena_new(&arena), "arena");
+        check_ok(parquet_schema_build(&meta, arena, &schema), "schema");
+        check_ok(sl_schema_parse(cases[i].expected, &expected), cases[i].expected);
+        if (!sl_type_equal(schema.type, expected)) {
+            char *text;
+            check_ok(sl_type_text(schema.type, &text), "text");
+            fail_msg("case %zu: %s was read as %s", i, cases[i].expected, text);
+        }
+        sl_type_unref(schema.type);
+        sl_type_unref(expected);
+        sl_arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -811,6 +891,7 @@ int main(void)
         cmocka_unit_test(prefixes_are_carried_over),
         cmocka_unit_test(claims_are_checked),
         cmocka_unit_test(wide_decimals_are_bytes),
+        cmocka_unit_test(avro_schemas_decide_on_lists),
     };
     return cmocka_run_group_tests(tests, seed_random, NULL);
 }

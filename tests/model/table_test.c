@@ -43,7 +43,6 @@ struct op {
 struct event {
     bool is_compaction;
     bool active; /* completed, not rolled back */
-    bool by_key; /* the delete operation */
     char instant[32];
     struct op *ops;
     size_t count;
@@ -53,6 +52,7 @@ struct event {
 struct model {
     struct rng rng;
     bool trace;
+    bool between; /* inside change_meanwhile */
     char path[256];
     bool lsm, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
@@ -91,13 +91,14 @@ static void add_field(struct model *m, const char *name, enum sl_type_id id, boo
 static void choose_schema(struct model *m)
 {
     static const char *const extra[] = {"x0", "x1", "x2", "x3", "x4", "x5"};
-    static const enum sl_type_id ordering[] = {SL_INT32,     SL_INT64, SL_DOUBLE, SL_STRING,
-                                               SL_TIMESTAMP, SL_DATE,  SL_BOOL};
+    /* int more than once: its 0 means "no ordering value", a case of its own */
+    static const enum sl_type_id ordering[] = {SL_INT32,  SL_INT32,     SL_INT32, SL_INT64, SL_DOUBLE,
+                                               SL_STRING, SL_TIMESTAMP, SL_DATE,  SL_BOOL};
     add_field(m, "id", SL_INT64, false);
     add_field(m, "name", SL_STRING, false);
     add_field(m, "p", SL_STRING, false);
     for (int i = 0; i < m->ordering_count; i++) {
-        m->ordering_type[i] = ordering[pick(&m->rng, m->ordering_count == 2 ? 7 : 6)];
+        m->ordering_type[i] = ordering[pick(&m->rng, m->ordering_count == 2 ? 9 : 8)];
         add_field(m, i ? "o1" : "o0", m->ordering_type[i], chance(&m->rng, 50));
     }
     if (m->marks)
@@ -355,6 +356,8 @@ static int64_t choose_order(struct model *m, int field)
 {
     if (m->ordering_type[field] == SL_BOOL)
         return pick(&m->rng, 2);
+    if (chance(&m->rng, 15))
+        return 0;
     return m->ordering_type[field] == SL_STRING ? pick(&m->rng, 12) : pick(&m->rng, 14) - 3;
 }
 
@@ -463,6 +466,30 @@ static struct event *new_event(struct model *m, size_t columns)
     return e;
 }
 
+static void write_some(struct model *m, enum sluice_operation operation);
+static void schedule(struct model *m);
+static void execute(struct model *m);
+
+/* Somebody else's commit while a writer of ours has rows but no instant yet. */
+static void change_meanwhile(struct model *m)
+{
+    sluice_table *ours = m->table;
+    int64_t choice = pick(&m->rng, 100);
+    TRACE(m, "meanwhile:\n");
+    m->table = NULL;
+    m->between = true;
+    reopen(m);
+    if (m->lsm && choice < 30)
+        schedule(m);
+    else if (m->lsm && choice < 50)
+        execute(m);
+    else
+        write_some(m, choice < 90 ? SLUICE_UPSERT : SLUICE_DELETE);
+    sluice_table_close(m->table);
+    m->table = ours;
+    m->between = false;
+}
+
 static void write_whole(struct model *m, enum sluice_operation operation, struct op *ops, size_t count,
                         sluice_commit_info *info)
 {
@@ -480,6 +507,8 @@ static void write_whole(struct model *m, enum sluice_operation operation, struct
         n = chance(&m->rng, 50) ? count - at : 1 + (size_t)pick(&m->rng, (int64_t)(count - at));
         OK(writer_append(w, build_batch(m, ops + at, n, by_key), &e));
     }
+    if ((operation == SLUICE_UPSERT || by_key) && !m->between && chance(&m->rng, 15))
+        change_meanwhile(m);
     OK(sluice_writer_commit(w, info, &e));
     sluice_writer_close(w);
 }
@@ -536,7 +565,6 @@ static void write_as_job(struct model *m, enum sluice_operation operation, struc
 
 static void write_some(struct model *m, enum sluice_operation operation)
 {
-    struct event *event = &m->events[m->event_count];
     size_t count = chance(&m->rng, 20) ? 1 : 1 + (size_t)pick(&m->rng, 150);
     struct op *ops = calloc(count, sizeof *ops);
     bool by_key = operation == SLUICE_DELETE;
@@ -553,15 +581,15 @@ static void write_some(struct model *m, enum sluice_operation operation)
         free(ops);
         return;
     }
-    if (!by_key)
+    if (!by_key && !m->between)
         evolve_sometimes(m);
     size_t columns_before = table_columns(m);
-    new_event(m, by_key ? columns_before : m->columns);
     bool as_job = chance(&m->rng, 20) && (by_key || m->columns == columns_before);
     if (as_job)
         write_as_job(m, operation, ops, count, &info);
     else
         write_whole(m, operation, ops, count, &info);
+    struct event *event = new_event(m, by_key ? table_columns(m) : m->columns);
     bool deletes[TASKS_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
         ops[i].is_delete |= by_key;
@@ -572,7 +600,6 @@ static void write_some(struct model *m, enum sluice_operation operation)
         ops[i].instant = event->instant;
     }
     snprintf(event->instant, sizeof event->instant, "%s", info.instant);
-    event->by_key = by_key;
     event->ops = ops;
     event->count = count;
     assert_int_equal(info.rows_in, count);

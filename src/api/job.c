@@ -61,16 +61,28 @@ static sl_status choose_plan(sluice_table *t, const char *instant, char *out)
     return *out ? SL_OK : sl_compaction_schedule(t->table, out, &operations);
 }
 
+/* Whether somebody else executed the plan that we chose, between our look and our lock: then there is a new choice. */
+static bool choose_again(sl_status *status, const char *instant)
+{
+    if ((instant && *instant) || sl_status_code(*status) != SL_E_EXISTS)
+        return false;
+    sl_status_free(*status);
+    *status = SL_OK;
+    return true;
+}
+
 int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
                        sluice_commit_info *info, sluice_error *e)
 {
     char plan[SL_INSTANT_BYTES];
     struct sl_write_result result = {.action = "compaction", .counts_known = true};
     sl_status status = check_service(service);
-    if (!status)
-        status = choose_plan(t, instant, plan);
-    if (!status && *plan)
-        status = sl_compaction_execute(t->table, plan, &result);
+    do {
+        if (!status)
+            status = choose_plan(t, instant, plan);
+        if (!status && *plan)
+            status = sl_compaction_execute(t->table, plan, &result);
+    } while (choose_again(&status, instant));
     if (!status)
         api_commit_info(&result, info);
     return api_result(sl_context(status, "table %s", t->table->uri), e);
@@ -95,10 +107,12 @@ int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *in
     char plan[SL_INSTANT_BYTES];
     sluice_job *j = sl_calloc(1, sizeof *j);
     sl_status status = j ? check_service(service) : sl_nomem();
-    if (!status)
-        status = choose_plan(t, instant, plan);
-    if (!status && *plan)
-        status = sl_compaction_begin(t->table, plan, &j->compaction);
+    do {
+        if (!status)
+            status = choose_plan(t, instant, plan);
+        if (!status && *plan)
+            status = sl_compaction_begin(t->table, plan, &j->compaction);
+    } while (choose_again(&status, instant));
     if (!status && j->compaction)
         status = make_task_texts(j);
     if (status) {

@@ -1,5 +1,5 @@
 /*
- * Many at one table: writers, a compacting loop, readers, and a writer that is killed, as processes and as threads with
+ * Many at one table: writers, compacting loops, readers, and a writer that is killed, as processes and as threads with
  * handles of their own.
  *
  * Every write brings ROWS rows of new keys over all partitions and buckets, marked with the write's name, and one row of a
@@ -20,6 +20,7 @@
 #define SHARED     3 /* keys that all writers write */
 #define WRITERS    3
 #define READERS    2
+#define COMPACTORS 2
 #define NAMES      20000 /* writes of all writers */
 #define PER_WRITER (NAMES / (WRITERS + 1))
 
@@ -300,8 +301,8 @@ static size_t make_workers(struct worker *workers, const char *folder, const cha
         workers[count++] = (struct worker){.role = WRITER, .number = i, .impatient = i == WRITERS - 1};
     for (int i = 0; i < READERS; i++)
         workers[count++] = (struct worker){.role = READER, .number = i};
-    if (lsm)
-        workers[count++] = (struct worker){.role = COMPACTOR};
+    for (int i = 0; i < COMPACTORS && lsm; i++)
+        workers[count++] = (struct worker){.role = COMPACTOR, .number = i};
     for (size_t i = 0; i < count; i++) {
         workers[i].path = path;
         workers[i].end = end;
@@ -360,8 +361,8 @@ static void kill_writers(struct worker *victim)
 static void race_of_processes(bool lsm)
 {
     char folder[200], path[260];
-    struct worker workers[WRITERS + READERS + 1], victim;
-    pid_t pids[WRITERS + READERS + 1];
+    struct worker workers[WRITERS + READERS + COMPACTORS], victim;
+    pid_t pids[WRITERS + READERS + COMPACTORS];
     int bad = 0;
     set_up(folder, sizeof folder, path, sizeof path, lsm);
     size_t count = make_workers(workers, folder, path, lsm);
@@ -405,8 +406,8 @@ static void *thread_main(void *argument)
 static void race_of_threads(bool lsm)
 {
     char folder[200], path[260];
-    struct worker workers[WRITERS + READERS + 1];
-    pthread_t threads[WRITERS + READERS + 1];
+    struct worker workers[WRITERS + READERS + COMPACTORS];
+    pthread_t threads[WRITERS + READERS + COMPACTORS];
     set_up(folder, sizeof folder, path, sizeof path, lsm);
     size_t count = make_workers(workers, folder, path, lsm);
     for (size_t i = 0; i < count; i++)

@@ -153,6 +153,7 @@ static sl_status add_page(const struct sl_parquet *p, size_t leaf, const struct 
                           size_t i, struct bound_lists *lists, struct sl_parquet_page_info *page)
 {
     struct sl_parquet_bounds bounds = {0};
+    sl_status status = SL_OK;
     page->has_null_count = columns->null_counts || columns->null_pages[i];
     page->null_count = columns->null_pages[i] ? page->rows
                        : columns->null_counts ? columns->null_counts[i]
@@ -164,10 +165,11 @@ static sl_status add_page(const struct sl_parquet *p, size_t leaf, const struct 
             .has_nan_count = columns->nan_counts,
             .nan_count = columns->nan_counts ? columns->nan_counts[i] : 0,
         };
-        SL_TRY(parquet_find_bounds(p, leaf, &s, &bounds));
+        status = parquet_find_bounds(p, leaf, &s, &bounds);
     }
     page->has_bounds = bounds.has_bounds;
-    sl_status status = add_bounds(lists, &bounds);
+    if (!status)
+        status = add_bounds(lists, &bounds);
     sl_parquet_bounds_free(&bounds);
     return status;
 }

@@ -107,7 +107,7 @@ def expected(path):
     """Canonical lines of what pyarrow reads back: the types are those that the file says."""
     try:
         table = pq.ParquetFile(path).read()
-    except OSError:  # pyarrow does not read every DELTA page of nulls that DuckDB writes
+    except (OSError, pa.ArrowInvalid):  # pyarrow stumbles over some DELTA pages of nulls, and over some nested ones of its own
         with duckdb.connect() as connection:
             table = connection.sql(f"from read_parquet('{path}')").to_arrow_table()
     kinds = [(f.name, canon.from_arrow(f.type)) for f in table.schema]

@@ -60,7 +60,8 @@ int main(int argc, char **argv)
     sluice_scan_get_stats(scan, &stats);
     sluice_scan_free(scan);
     sluice_table_close(table);
-    printf("{\"rows\": %lld, \"batches\": %lld, \"runs\": %llu, \"bytes_read\": %llu, \"seconds\": %.4f}\n", row_count, batch_count,
-           (unsigned long long)stats.runs, (unsigned long long)stats.bytes_read, seconds);
+    printf("{\"rows\": %lld, \"batches\": %lld, \"runs\": %llu, \"bytes_read\": %llu, \"seconds\": %.4f}\n",
+           row_count, batch_count, (unsigned long long)stats.runs, (unsigned long long)stats.bytes_read,
+           seconds);
     return failed;
 }

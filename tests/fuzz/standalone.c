@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define FILE_BYTES_MAX ((size_t)256 * 1024)
-#define FILES_MAX 1024
+#define FILES_MAX      1024
 #define ROUNDS_DEFAULT 2000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -69,7 +69,8 @@ static void add_path(const char *path)
         return;
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         char inner[4096];
-        if (entry->d_name[0] == '.' || (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner)
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner)
             continue;
         if (!stat(inner, &about) && S_ISREG(about.st_mode))
             add_file(inner, (size_t)about.st_size);
@@ -89,9 +90,11 @@ static int by_content(const void *a, const void *b)
 static size_t damage(uint8_t *data, size_t size)
 {
     for (size_t n = 1 + random_below(6); n > 0; n--)
-        data[random_below(size)] = random_below(3) ? (uint8_t)random_next() : (uint8_t)(0xFFu * random_below(2));
+        data[random_below(size)] =
+            random_below(3) ? (uint8_t)random_next() : (uint8_t)(0xFFu * random_below(2));
     if (size > 8 && random_below(4) == 0) {
-        size_t len = 1 + random_below(size / 2), from = random_below(size - len + 1), to = random_below(size - len + 1);
+        size_t len = 1 + random_below(size / 2), from = random_below(size - len + 1),
+               to = random_below(size - len + 1);
         memmove(data + to, data + from, len);
     }
     return random_below(8) == 0 ? random_below(size) : size;
@@ -118,7 +121,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "no corpus: name files or folders\n");
         return 1;
     }
-    qsort(inputs, input_count, sizeof *inputs, by_content); /* the same seed, the same damage, whatever order the folder has */
+    qsort(inputs, input_count, sizeof *inputs,
+          by_content); /* the same seed, the same damage, whatever order the folder has */
     for (size_t i = 0; i < input_count; i++)
         run_exactly(inputs[i].data, inputs[i].size);
     printf("%zu files, %ld damaged copies, SEED=%llu\n", input_count, rounds, (unsigned long long)first);

@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void expression(const char *text)
 {
-    static const char columns[] = "a long, b string, c double, d decimal(10,2), t timestamp, day date, ok boolean, s struct<x:int,y:string>, l list<int>";
+    static const char columns[] = "a long, b string, c double, d decimal(10,2), t timestamp, day date, ok "
+                                  "boolean, s struct<x:int,y:string>, l list<int>";
     const sl_type *schema;
     sl_expr *expr;
     if (sl_status_ignore(sl_schema_parse(columns, &schema)))

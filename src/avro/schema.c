@@ -286,7 +286,11 @@ static sl_status union_compile(struct compiler *c, const json_t *json, const cha
     uint32_t branch_min = UINT32_MAX;
     size_t values = 0;
     for (size_t i = 0; i < node->child_count; i++) {
-        SL_TRY(node_compile(c, json_array_get(json, i), space, depth + 1, &node->children[i].node));
+        /* Same depth: what may be null is no level of the type, or we could not read what schema_text.c writes. */
+        const json_t *item = json_array_get(json, i);
+        if (json_is_array(item))
+            return sl_corrupt("an Avro union directly inside a union");
+        SL_TRY(node_compile(c, item, space, depth, &node->children[i].node));
         const struct avro_node *branch = node->children[i].node;
         if (branch->kind == AVRO_UNION)
             return sl_corrupt("an Avro union directly inside a union");

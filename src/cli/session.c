@@ -33,6 +33,7 @@ void signals_install(void)
             (void)sigaction(interrupts[i], &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+    (void)sigaction(SIGXFSZ, &action, NULL); /* `ulimit -f`: the write fails and is undone, like on a full disk */
 }
 
 bool interrupted(void) { return interrupt_count != 0; }

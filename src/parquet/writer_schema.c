@@ -21,7 +21,6 @@ struct schema_walk {
     struct level_step steps[8 * PARQUET_NESTING_MAX];
     size_t step_count;
     uint8_t definition, repetition;
-    int depth;
 };
 
 static sl_status path_text(const struct schema_walk *w, char **out)
@@ -341,7 +340,7 @@ static sl_status walk_field(struct schema_walk *w, const sl_field *field, const 
                             enum parquet_repetition repetition)
 {
     w->path[w->path_count++] = name;
-    if (++w->depth > PARQUET_NESTING_MAX)
+    if (w->path_count + 2 >= PARQUET_NESTING_MAX) /* the reader's limit, see build_value */
         return refuse(w, "nested too deep");
     uint8_t definition = w->definition, repetition_level = w->repetition;
     if (repetition == PARQUET_OPTIONAL) {
@@ -372,7 +371,6 @@ static sl_status walk_field(struct schema_walk *w, const sl_field *field, const 
     w->definition = definition;
     w->repetition = repetition_level;
     w->path_count--;
-    w->depth--;
     return SL_OK;
 }
 

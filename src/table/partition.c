@@ -15,13 +15,23 @@ static bool is_partition_file(const char *name)
            0; /* also with .parquet or .orc behind */
 }
 
-static sl_status walk(const sl_table *table, const char *relative, int depth, sl_strings *out)
+static bool is_data_file(const char *name)
+{
+    struct sl_file_name parts;
+    sl_file_name_parse(name, &parts);
+    return parts.kind != SL_FILE_OTHER;
+}
+
+/* `unmarked` (may be NULL) gets the folders with data files but without the partition file. */
+static sl_status walk(const sl_table *table, const char *relative, int depth, sl_strings *out,
+                      sl_strings *unmarked)
 {
     if (depth > DEPTH_MAX)
         return sl_corrupt("folders nest deeper than %d below %s", DEPTH_MAX, table->path);
     char *path = NULL;
     sl_listing listing = {0};
     bool is_listed = false; /* a writer that died may leave a second such file: one partition all the same */
+    bool has_data = false;
     sl_status status = SL_OK;
     SL_GO(sl_table_path(table, relative, &path));
     SL_GO(sl_storage_list(table->storage, path, &listing));
@@ -31,25 +41,28 @@ static sl_status walk(const sl_table *table, const char *relative, int depth, sl
             SL_GO(sl_strings_add(out, relative));
             is_listed = true;
         }
+        has_data = has_data || (!e->is_dir && is_data_file(e->name));
         if (!e->is_dir || (depth == 0 && strcmp(e->name, ".hoodie") == 0))
             continue;
         char *child;
         SL_GO(sl_path_join(relative, e->name, &child));
-        status = walk(table, child, depth + 1, out);
+        status = walk(table, child, depth + 1, out, unmarked);
         sl_free(child);
         if (status)
             goto done;
     }
+    if (unmarked && has_data && !is_listed)
+        SL_GO(sl_strings_add(unmarked, relative));
 done:
     sl_listing_free(&listing);
     sl_free(path);
     return status;
 }
 
-sl_status sl_partitions_list(const sl_table *table, sl_strings *out)
+sl_status partitions_list(const sl_table *table, sl_strings *out, sl_strings *unmarked)
 {
     sl_strings found = {0};
-    sl_status status = walk(table, "", 0, &found);
+    sl_status status = walk(table, "", 0, &found, unmarked);
     if (status) {
         sl_strings_free(&found);
         return status;
@@ -57,6 +70,11 @@ sl_status sl_partitions_list(const sl_table *table, sl_strings *out)
     sl_strings_sort(&found);
     *out = found;
     return SL_OK;
+}
+
+sl_status sl_partitions_list(const sl_table *table, sl_strings *out)
+{
+    return partitions_list(table, out, NULL);
 }
 
 sl_status partition_make(const sl_table *table, const char *partition, const char *instant)

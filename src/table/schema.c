@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SCHEMA_LEVELS_MAX 60
+
 const char *const sl_meta_names[SL_META_COLUMNS] = {"_hoodie_commit_time", "_hoodie_commit_seqno",
                                                     "_hoodie_record_key", "_hoodie_partition_path",
                                                     "_hoodie_file_name"};
@@ -59,9 +61,34 @@ static void avro_name(const char *text, char *out, size_t out_bytes)
         *out = '_';
 }
 
+/* Groups around the deepest value in a Parquet file, itself included: a list or map has one of its own. */
+static unsigned levels_of(const sl_type *type)
+{
+    unsigned deepest = 0;
+    for (size_t i = 0; i < type->field_count; i++) {
+        unsigned below = levels_of(type->fields[i].type);
+        deepest = below > deepest ? below : deepest;
+    }
+    return 1 + (type->id == SL_LIST) + deepest;
+}
+
+/* Here, where every schema passes on its way into a table: a file beyond this could be written but not read. */
+static sl_status check_levels(const sl_type *schema)
+{
+    for (size_t i = 0; i < schema->field_count; i++) {
+        unsigned levels = levels_of(schema->fields[i].type);
+        if (levels > SCHEMA_LEVELS_MAX)
+            return sl_input("column %s: types inside each other make %u levels, %d are possible (a struct counts as 1, "
+                            "a list or map as 2)",
+                            schema->fields[i].name, levels, SCHEMA_LEVELS_MAX);
+    }
+    return SL_OK;
+}
+
 sl_status sl_table_schema_text(const sl_table *table, const sl_type *schema, bool with_meta, char **out)
 {
     char name[256], record[300], space[300];
+    SL_TRY(check_levels(schema));
     avro_name(table->name, name, sizeof name);
     snprintf(record, sizeof record, "%s_record", name);
     snprintf(space, sizeof space, "hoodie.%s", name);

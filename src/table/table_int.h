@@ -12,6 +12,8 @@ SL_MUST_USE sl_status schema_history_refuse_write(const sl_table *table, const s
 /* What another writer changed since the table was opened counts from here on. Refuses what we do not write. */
 SL_MUST_USE sl_status table_reload(sl_table *table);
 
+/* As sl_partitions_list; `unmarked` (may be NULL) gets the folders with data files that are no partitions. */
+SL_MUST_USE sl_status partitions_list(const sl_table *table, sl_strings *out, sl_strings *unmarked);
 /* Makes the partition's folder and metadata file; does nothing when they are there. */
 SL_MUST_USE sl_status partition_make(const sl_table *table, const char *partition, const char *instant);
 

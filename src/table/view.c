@@ -293,6 +293,40 @@ static sl_status partition_load(const sl_table *table, const sl_timeline *timeli
     return status;
 }
 
+static void partition_free(sl_partition *partition)
+{
+    for (size_t g = 0; g < partition->group_count; g++) {
+        sl_file_group *group = &partition->groups[g];
+        for (size_t s = 0; s < group->slice_count; s++)
+            sl_free(group->slices[s].logs);
+        sl_free(group->slices);
+        files_free(group->files, group->file_count);
+        sl_free(group->file_id);
+    }
+    sl_free(partition->groups);
+    sl_free(partition->path);
+}
+
+/* A partition that lost its metadata file would read as no rows. What never was committed, or is replaced, is not
+ * missed. */
+static sl_status check_unmarked(const sl_table *table, const sl_timeline *timeline, const struct marks *marks,
+                                const sl_strings *folders)
+{
+    for (size_t i = 0; i < folders->count; i++) {
+        sl_partition lost = {.path = sl_strdup(folders->items[i])};
+        sl_status status = lost.path ? partition_load(table, timeline, marks, &lost) : sl_nomem();
+        if (!status && lost.group_count)
+            status = sl_hint(
+                sl_corrupt("folder \"%s\": .hoodie_partition_metadata is missing, but %s is committed",
+                           lost.path, lost.groups[0].files[0].name),
+                "without that file Hudi leaves the folder's rows out: an empty one will do, or move the "
+                "folder out of the table if it is a copy");
+        partition_free(&lost);
+        SL_TRY(status);
+    }
+    return SL_OK;
+}
+
 static void timeline_cut(sl_timeline *timeline, const char *as_of)
 {
     while (timeline->count && strcmp(timeline->instants[timeline->count - 1].requested, as_of) > 0)
@@ -307,7 +341,7 @@ sl_status sl_view_load(const sl_table *table, const struct sl_view_options *opti
 {
     sl_view view = {0};
     struct marks marks = {0};
-    sl_strings paths = {0};
+    sl_strings paths = {0}, unmarked = {0};
     sl_status status = SL_OK;
     SL_GO(sl_timeline_load(table, &view.timeline));
     if (options && options->as_of)
@@ -318,7 +352,8 @@ sl_status sl_view_load(const sl_table *table, const struct sl_view_options *opti
         for (size_t i = 0; i < options->partitions->count; i++)
             SL_GO(sl_strings_add(&paths, options->partitions->items[i]));
     else
-        SL_GO(sl_partitions_list(table, &paths));
+        SL_GO(partitions_list(table, &paths, &unmarked));
+    SL_GO(check_unmarked(table, &view.timeline, &marks, &unmarked));
     if (!(view.partitions = sl_calloc(paths.count + 1, sizeof *view.partitions))) {
         status = sl_nomem();
         goto done;
@@ -342,6 +377,7 @@ done:
     marks_free(&marks.replaced);
     marks_free(&marks.pending);
     sl_strings_free(&paths);
+    sl_strings_free(&unmarked);
     if (status)
         sl_view_free(&view);
     else
@@ -351,19 +387,8 @@ done:
 
 void sl_view_free(sl_view *view)
 {
-    for (size_t p = 0; p < view->partition_count; p++) {
-        sl_partition *partition = &view->partitions[p];
-        for (size_t g = 0; g < partition->group_count; g++) {
-            sl_file_group *group = &partition->groups[g];
-            for (size_t s = 0; s < group->slice_count; s++)
-                sl_free(group->slices[s].logs);
-            sl_free(group->slices);
-            files_free(group->files, group->file_count);
-            sl_free(group->file_id);
-        }
-        sl_free(partition->groups);
-        sl_free(partition->path);
-    }
+    for (size_t p = 0; p < view->partition_count; p++)
+        partition_free(&view->partitions[p]);
     sl_free(view->partitions);
     sl_timeline_free(&view->timeline);
     memset(view, 0, sizeof *view);

@@ -122,6 +122,12 @@ mkdir -p noise/.hoodie
 head -c 500 /dev/urandom >noise/.hoodie/hoodie.properties
 run 1 'noise in place of the properties' "$SLUICE" query noise
 err_has '^sluice: query: table noise: '
+cp -r t unmarked && rm unmarked/quito/.hoodie_partition_metadata
+run 1 'a partition that lost its metadata file is no partition without rows' "$SLUICE" query unmarked
+err_has '^sluice: query: table unmarked: folder "quito": .hoodie_partition_metadata is missing, but .*parquet is committed$'
+err_has '^hint: '
+also 0 touch unmarked/quito/.hoodie_partition_metadata
+count_is unmarked 2
 run 1 'a scheme that is not there' "$SLUICE" query ftp://host/table
 err_has '^sluice: query: .*ftp'
 run 1 'create without its key column' "$SLUICE" create c --schema 'id long' --key nope
@@ -133,6 +139,17 @@ run 1 'a schema file that is not there' "$SLUICE" create c --schema nowhere.parq
 err_has '^sluice: create: --schema nowhere.parquet: No such file or directory$'
 run 1 'the lsm layout needs version 10' "$SLUICE" create c --schema 'id long' --key id --layout lsm_tree --table-version 9
 err_has 'version 10'
+nested() { # LEVELS: a struct in a struct in ...
+    awk -v n="$1" 'BEGIN { s = "long"; for (i = 1; i < n; i++) s = "struct<a: " s ">"; print "id long, d " s }'
+}
+run 1 'create with more levels than can be read back' "$SLUICE" create deep --schema "$(nested 61)" --key id
+err_has '^sluice: create: table deep: column d: .* 61 levels, 60 are possible'
+err_lines 1
+[ ! -e deep ] || wrong 'a table was made'
+run 0 'as many levels as can be read back' "$SLUICE" create deep --schema "$(nested 60)" --key id
+also 0 sh -c "awk 'BEGIN { v = 7; for (i = 1; i < 60; i++) v = \"{\\\"a\\\":\" v \"}\"; print \"{\\\"id\\\":1,\\\"d\\\":\" v \"}\" }' >deep.jsonl; \"$SLUICE\" upsert deep deep.jsonl"
+also 0 "$SLUICE" query deep
+out_is "$(cat deep.jsonl)"
 run 1 'an index that cannot be had' "$SLUICE" create c --schema 'id long' --key id --index bloom
 err_has '^sluice: create: .*BLOOM'
 run 1 'compacting what has no logs' "$SLUICE" compact t
@@ -224,6 +241,11 @@ run 1 'standard output closed' sh -c "\"$SLUICE\" query t >&-"
 err_has '^sluice: query: standard output: '
 run 1 'standard output closed: the table is not written into' sh -c "\"$SLUICE\" upsert t good.csv >&-"
 count_is t 2
+if (ulimit -f 1) 2>/dev/null; then
+    run 1 'a file that may not grow (ulimit -f)' sh -c "ulimit -f 1; \"$SLUICE\" upsert many many.csv"
+    err_has '^sluice: upsert: .*File too large'
+    count_is many 30000
+fi
 run 1 '-o where nothing can be written' "$SLUICE" query t -o nowhere/rows.csv
 err_has '^sluice: query: nowhere/rows.csv: No such file or directory$'
 

@@ -312,13 +312,14 @@ static void spark_tables(void **state)
 static void hudi_rs_tables(void **state)
 {
     (void)state;
-    const char *folder = getenv("SL_HUDI_RS");
-    if (!folder)
-        folder = "../shared/fixtures/hudi-rs/tables";
+    const char *shared = getenv("SL_SHARED");
+    char folder[2048];
+    snprintf(folder, sizeof folder, "%s/fixtures/hudi-rs/tables", shared ? shared : "../shared");
     DIR *dir = opendir(folder);
     if (!dir) {
-        print_message("skipped: the tables of hudi-rs are not in %s (SL_HUDI_RS names their folder)\n",
-                      folder);
+        print_message(
+            "skipped: the tables of hudi-rs are not in %s (SL_SHARED names the folder of fixtures/)\n",
+            folder);
         skip();
     }
     closedir(dir);

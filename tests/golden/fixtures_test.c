@@ -3,8 +3,8 @@
  * Spark (or, for version 10, a model that knows no files) gives: tests/data/fixtures, see its README.md.
  *
  *   SL_FIXTURES   folder with lsm/ and tables/; default: fixtures in the test data folder
- *   SL_HUDI_RS    folder with the tables of hudi-rs; default: ../shared/fixtures/hudi-rs/tables; skipped when
- * absent SL_ONLY       only tables whose name holds this text
+ *   SL_SHARED     folder with the larger fixture sets, default ../shared; without it the tables of hudi-rs are skipped
+ *   SL_ONLY       only tables whose name holds this text
  */
 #include "sluice/sluice.h"
 #include "unpack.h"

@@ -683,6 +683,132 @@ static void offsets_beyond_4_gib(void **state)
     close_made(&o);
 }
 
+/* One chunk of 3 GiB in one row group: 64 PLAIN pages whose bodies are holes of the file but for their first values. The
+ * quick form has pages of 8 KiB. */
+static void chunk_beyond_2_gib(void **state)
+{
+    (void)state;
+    const bool full = getenv("SL_TEST_LONG");
+    const int32_t page_bytes = full ? 48 << 20 : 8 << 10, pages = 64;
+    const int64_t page_rows = page_bytes / 8;
+    char path[512];
+    snprintf(path, sizeof path, "%s/parquet_select_large.%" PRId64,
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", sl_now_ms());
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    write_at(f, 0, "PAR1", 4);
+    int64_t at = 4;
+    for (int32_t i = 0; i < pages; i++) {
+        struct parquet_page_header header = {
+            .type = PARQUET_PAGE_DATA,
+            .uncompressed_size = page_bytes,
+            .compressed_size = page_bytes,
+            .num_values = (int32_t)page_rows,
+            .encoding = PARQUET_PLAIN,
+            .definition_encoding = PARQUET_RLE,
+            .repetition_encoding = PARQUET_RLE,
+        };
+        sl_buf bytes = {0};
+        uint8_t value[8];
+        store_le64(value, (uint64_t)i + 1);
+        check_ok(parquet_page_header_encode(&header, &bytes), "header");
+        write_at(f, at, bytes.data, bytes.len);
+        write_at(f, at + (int64_t)bytes.len, value, 8);
+        at += (int64_t)bytes.len + page_bytes;
+        sl_buf_free(&bytes);
+    }
+    static const char *const column_path[] = {"v"};
+    static const int32_t encodings[] = {PARQUET_PLAIN};
+    struct parquet_schema_element elements[] = {
+        {.name = "schema", .children = 1, .converted = PARQUET_CONVERTED_NONE},
+        {.name = "v",
+         .has_type = true,
+         .type = PARQUET_INT64,
+         .has_repetition = true,
+         .converted = PARQUET_CONVERTED_NONE},
+    };
+    struct parquet_column_chunk chunk = {
+        .has_meta = true,
+        .offset_index_offset = -1,
+        .column_index_offset = -1,
+        .meta = {.type = PARQUET_INT64,
+                 .encodings = encodings,
+                 .encoding_count = 1,
+                 .path = column_path,
+                 .path_count = 1,
+                 .num_values = page_rows * pages,
+                 .total_uncompressed_size = at - 4,
+                 .total_compressed_size = at - 4,
+                 .data_page_offset = 4,
+                 .index_page_offset = -1,
+                 .dictionary_page_offset = -1,
+                 .bloom_filter_offset = -1,
+                 .bloom_filter_length = -1},
+    };
+    struct parquet_row_group group = {.columns = &chunk,
+                                      .column_count = 1,
+                                      .total_byte_size = at - 4,
+                                      .num_rows = page_rows * pages,
+                                      .file_offset = -1,
+                                      .total_compressed_size = -1,
+                                      .ordinal = -1};
+    struct parquet_file_metadata meta = {.version = 1,
+                                         .schema = elements,
+                                         .schema_count = 2,
+                                         .num_rows = group.num_rows,
+                                         .row_groups = &group,
+                                         .row_group_count = 1};
+    sl_buf footer = {0};
+    uint8_t tail[8];
+    check_ok(parquet_file_metadata_encode(&meta, &footer), "footer");
+    store_le32(tail, (uint32_t)footer.len);
+    memcpy(tail + 4, "PAR1", 4);
+    write_at(f, at, footer.data, footer.len);
+    write_at(f, at + (int64_t)footer.len, tail, 8);
+    assert_int_equal(fclose(f), 0);
+    sl_buf_free(&footer);
+
+    sl_storage *storage;
+    sl_file *file;
+    sl_parquet *p;
+    sl_stream *stream;
+    check_ok(sl_storage_local(&storage), "storage");
+    check_ok(sl_storage_open(storage, path, &file), path);
+    check_ok(sl_parquet_open(file, NULL, &p), "open");
+    int64_t rows = 0, sum = 0, marked = 0;
+    check_ok(sl_parquet_scan(p, NULL, &stream), "scan");
+    for (;;) {
+        sl_batch *batch;
+        check_ok(sl_stream_next(stream, &batch), "next");
+        if (!batch)
+            break;
+        for (int64_t i = 0; i < batch->rows; i++) {
+            int64_t v = sl_i64_at(batch->columns[0], i);
+            sum += v;
+            marked += v != 0 && (rows + i) % page_rows == 0 && v == (rows + i) / page_rows + 1;
+        }
+        rows += batch->rows;
+        sl_batch_unref(batch);
+    }
+    assert_int_equal(rows, page_rows * pages);
+    assert_int_equal(sum, pages * (pages + 1) / 2);
+    assert_int_equal(marked, pages);
+    sl_stream_close(stream);
+    /* the last page alone, found by passing over the others */
+    struct sl_row_range last = {page_rows * (pages - 1), 3};
+    struct sl_parquet_scan_options options = {.ranges = &last, .range_count = 1};
+    sl_batch *batch;
+    check_ok(sl_parquet_scan(p, &options, &stream), "scan");
+    check_ok(sl_stream_next(stream, &batch), "next");
+    assert_int_equal(sl_i64_at(batch->columns[0], 0), pages);
+    sl_batch_unref(batch);
+    sl_stream_close(stream);
+    sl_parquet_close(p);
+    sl_file_close(file);
+    sl_storage_free(storage);
+    remove(path);
+}
+
 /* ---- inside -------------------------------------------------------------------------------------------- */
 
 static void level_masks(void **state)
@@ -887,6 +1013,7 @@ int main(void)
         cmocka_unit_test(long_strings_make_small_batches),
         cmocka_unit_test(many_nulls_take_their_time),
         cmocka_unit_test(offsets_beyond_4_gib),
+        cmocka_unit_test(chunk_beyond_2_gib),
         cmocka_unit_test(level_masks),
         cmocka_unit_test(prefixes_are_carried_over),
         cmocka_unit_test(claims_are_checked),

@@ -216,6 +216,12 @@ static sl_status copy_key_values(sl_arena *arena, struct parquet_column_meta *me
     return SL_OK;
 }
 
+/* Offsets that nobody checked may wrap. */
+static int64_t moved(int64_t offset, int64_t distance)
+{
+    return (int64_t)((uint64_t)offset + (uint64_t)distance);
+}
+
 /* The metadata of chunk `leaf`, its pages now `distance` further on. */
 static sl_status copy_meta(struct group_copy *c, size_t leaf, int64_t distance)
 {
@@ -225,9 +231,9 @@ static sl_status copy_meta(struct group_copy *c, size_t leaf, int64_t distance)
     *meta = c->from->columns[leaf].meta;
     meta->path = (const char *const *)c->w->layout.leaves[leaf].path;
     meta->path_count = c->w->layout.leaves[leaf].path_count;
-    meta->data_page_offset += distance;
+    meta->data_page_offset = moved(meta->data_page_offset, distance);
     if (meta->dictionary_page_offset > 0)
-        meta->dictionary_page_offset += distance;
+        meta->dictionary_page_offset = moved(meta->dictionary_page_offset, distance);
     else
         meta->dictionary_page_offset = -1; /* absent, or the 0 that some write for it */
     meta->index_page_offset = meta->bloom_filter_offset = -1;
@@ -347,7 +353,7 @@ static sl_status copy_chunk(struct group_copy *c, size_t leaf)
     uint64_t start;
     SL_TRY(chunk_start(c, from, &start));
     uint64_t here = sl_output_offset(c->w->output) - c->w->start;
-    int64_t distance = (int64_t)here - (int64_t)start;
+    int64_t distance = (int64_t)(here - start); /* chunks without pages may give any start */
     to->has_meta = true;
     to->file_offset = (int64_t)here;
     SL_TRY(copy_bytes(c, start, (uint64_t)from->total_compressed_size));
@@ -453,6 +459,8 @@ sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parque
                               source->meta.created_by);
     if (source->meta.row_groups[group].num_rows == 0)
         return SL_OK;
+    if (source->meta.row_groups[group].num_rows > INT32_MAX) /* also a claim that costs its writer nothing */
+        return sl_unsupported("copying a row group of more than 2^31 rows");
     sl_status status = add_group(w, source, group, constants, count);
     w->failed = status != SL_OK;
     return sl_context(status, "row group %zu of %s", group, sl_file_path(source->file));

@@ -650,6 +650,120 @@ static void test_copy_drops_doubtful_bounds(void **state)
     sl_type_unref(schema);
 }
 
+/* ---- failures ------------------------------------------------------------------------------------------ */
+
+static const struct sl_parquet_column_options all_columns[] = {
+    {.column = "key", .bloom_filter = true, .encoding = SL_ENCODING_DELTA_BYTE_ARRAY},
+    {.column = "n", .bloom_filter = true, .bloom_distinct = 100, .encoding = SL_ENCODING_AUTO},
+    {.column = "b", .encoding = SL_ENCODING_RLE},
+    {.column = "d", .encoding = SL_ENCODING_BYTE_STREAM_SPLIT},
+};
+static const struct sl_parquet_sorting by_key = {.column = "key"};
+static const struct sl_parquet_write_options all_options = {.codec = SL_CODEC_ZSTD,
+                                                            .page_rows = 100,
+                                                            .row_group_rows = 300,
+                                                            .data_page_v2 = true,
+                                                            .size_statistics = true,
+                                                            .columns = all_columns,
+                                                            .column_count = 4,
+                                                            .sorting = &by_key,
+                                                            .sorting_count = 1};
+
+/* A row group copied, one written, one copied. */
+static sl_status write_and_copy(const sl_type *schema, const sl_parquet *source, sl_batch *batch,
+                                sl_buf *data)
+{
+    sl_output *output;
+    sl_parquet_writer *w = NULL;
+    struct sl_parquet_constant constant = {"key", "constant"};
+    SL_TRY(sl_output_to_buf(data, &output));
+    sl_status status = sl_parquet_writer_new(output, schema, &all_options, &w);
+    if (!status)
+        status = sl_parquet_writer_copy_row_group(w, source, 0, &constant, 1);
+    if (!status)
+        status = sl_parquet_writer_write(w, batch);
+    if (!status)
+        status = sl_parquet_writer_copy_row_group(w, source, sl_parquet_row_groups(source) - 1, NULL, 0);
+    if (status)
+        sl_parquet_writer_free(w);
+    else
+        status = sl_parquet_writer_finish(w, NULL);
+    if (status)
+        sl_output_abort(output);
+    else
+        status = sl_output_finish(output);
+    return status;
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    const sl_type *schema;
+    sl_buf data = {0};
+    sl_file *file;
+    sl_parquet *p;
+    OK(sl_schema_parse("key string, n long, b boolean, d double, l list<int>", &schema));
+    write_file(schema, &all_options, 700, &data);
+    open_buf(&data, &file, &p);
+    sl_batch *batch = make_rows(schema, 0, 350);
+    uint64_t n = 1;
+    for (bool done = false; !done; n++) {
+        sl_buf out = {0};
+        sl_test_fail_allocation(n, n % 2);
+        sl_status status = write_and_copy(schema, p, batch, &out);
+        sl_test_fail_allocation(0, false);
+        done = status == SL_OK;
+        if (!done)
+            assert_int_equal(sl_status_code(status), SL_E_MEMORY);
+        sl_status_free(status);
+        sl_buf_free(&out);
+    }
+    assert_true(n > 100);
+    sl_batch_unref(batch);
+    sl_parquet_close(p);
+    sl_file_close(file);
+    sl_buf_free(&data);
+    sl_type_unref(schema);
+}
+
+/* Every byte behind the pages changed: a copy fails, or leaves out what it cannot trust; it never crashes and what it makes
+ * is a file that opens or fails cleanly. */
+static void test_copy_of_damaged_files(void **state)
+{
+    (void)state;
+    const sl_type *schema;
+    sl_buf data = {0};
+    OK(sl_schema_parse("key string, n long, b boolean, d double, l list<int>", &schema));
+    write_file(schema, &all_options, 20, &data);
+    sl_batch *batch = make_rows(schema, 0, 3);
+    size_t refused_files = 0, copied = 0;
+    for (size_t i = 4; i < data.len; i++) {
+        uint8_t old = data.data[i];
+        static const uint8_t changes[] = {0x01, 0x80, 0xff};
+        for (size_t k = 0; k < 3; k++) {
+            data.data[i] = (uint8_t)(old ^ changes[k]);
+            sl_file *file;
+            sl_parquet *p = NULL;
+            sl_buf out = {0};
+            OK(sl_file_of_memory(data.data, data.len, "damaged", &file));
+            sl_status status = sl_parquet_open(file, NULL, &p);
+            if (!status)
+                status = sl_parquet_row_groups(p) ? write_and_copy(schema, p, batch, &out) : SL_OK;
+            copied += !status;
+            refused_files += status != SL_OK;
+            sl_status_free(status);
+            sl_buf_free(&out);
+            sl_parquet_close(p);
+            sl_file_close(file);
+        }
+        data.data[i] = old;
+    }
+    assert_true(copied > 100 && refused_files > 100);
+    sl_batch_unref(batch);
+    sl_buf_free(&data);
+    sl_type_unref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -666,6 +780,8 @@ int main(void)
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_copy_refused),
         cmocka_unit_test(test_copy_drops_doubtful_bounds),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_copy_of_damaged_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,10 @@ static sl_status make_tasks(sl_compaction *c, const char *instant)
     if (!(c->tasks = json_array()))
         return sl_nomem();
     SL_GO(sl_instant_json(c->table, planned, SL_REQUESTED, &plan));
+    if (!json_object_get(plan, "operations")) {
+        status = sl_corrupt("the plan of compaction %s has no operations in it", instant);
+        goto done;
+    }
     json_array_foreach(
         json_object_get(plan, "operations"), i,
         operation) if (json_array_append_new(c->tasks,

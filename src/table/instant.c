@@ -37,6 +37,9 @@ sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char 
     if (strlen(newest) != 17 || strspn(newest, "0123456789") != 17)
         return sl_corrupt("the timeline's newest instant is \"%s\"", newest);
     instant_after(newest, out);
+    if (strcmp(out, newest) <=
+        0) /* what we wrote under it would be older than what is there, so not be seen */
+        return sl_corrupt("the timeline's newest instant is \"%s\", and there is none after it", newest);
     return SL_OK;
 }
 

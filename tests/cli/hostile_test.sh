@@ -122,6 +122,19 @@ mkdir -p noise/.hoodie
 head -c 500 /dev/urandom >noise/.hoodie/hoodie.properties
 run 1 'noise in place of the properties' "$SLUICE" query noise
 err_has '^sluice: query: table noise: '
+cp -r t plan && : >plan/.hoodie/timeline/20300101000000000.compaction.requested
+run 1 'an empty plan file is no plan without operations' "$SLUICE" query plan
+err_has '^sluice: query: table plan: instant 20300101000000000.compaction.requested: no operations in it$'
+err_has '^hint: .sluice rollback. '
+also 0 "$SLUICE" rollback plan 20300101000000000
+count_is plan 2
+cp -r t replaced && : >replaced/.hoodie/timeline/20200101000000000_20200101000000001.replacecommit
+run 1 'an empty replacecommit is none that replaced nothing' "$SLUICE" query replaced
+err_has '20200101000000000_20200101000000001.replacecommit: no partitionToReplaceFileIds in it$'
+cp -r t last && cp last/.hoodie/timeline/*_*.commit last/.hoodie/timeline/99991231235959998_99991231235959999.commit
+run 1 'no instant is left after the newest' "$SLUICE" upsert last good.csv
+err_has '^sluice: upsert: .*newest instant is "99991231235959999", and there is none after it$'
+count_is last 2
 cp -r t unmarked && rm unmarked/quito/.hoodie_partition_metadata
 run 1 'a partition that lost its metadata file is no partition without rows' "$SLUICE" query unmarked
 err_has '^sluice: query: table unmarked: folder "quito": .hoodie_partition_metadata is missing, but .*parquet is committed$'

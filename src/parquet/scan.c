@@ -273,15 +273,30 @@ static sl_status read_leaf(void *context, size_t index)
     return parquet_leaf_read(s->readers[index], s->steps, s->step_count, work->rows);
 }
 
+struct assembly {
+    struct scan *scan;
+    int64_t rows;
+    sl_array **arrays;
+};
+
+static sl_status assemble_column(void *context, size_t i)
+{
+    struct assembly *a = context;
+    struct scan *s = a->scan;
+    return parquet_assemble(&s->parquet->schema.columns[s->columns[i]], s->readers + s->first_reader[i],
+                            a->rows, &a->arrays[i]);
+}
+
 static sl_status assemble_batch(struct scan *s, int64_t rows, sl_batch **out)
 {
     sl_array **arrays = sl_calloc(s->column_count + 1, sizeof *arrays);
     if (!arrays)
         return sl_nomem();
     sl_status status = SL_OK;
-    for (size_t i = 0; i < s->column_count; i++)
-        SL_GO(parquet_assemble(&s->parquet->schema.columns[s->columns[i]], s->readers + s->first_reader[i],
-                               rows, &arrays[i]));
+    struct assembly a = {s, rows, arrays};
+    /* more leaves than columns: something nested, whose levels are work enough for several threads */
+    SL_GO(sl_pool_for(s->reader_count > s->column_count ? s->pool : NULL, s->column_count, assemble_column,
+                      &a));
     status = sl_batch_new(s->schema, rows, arrays, out);
     sl_free(arrays);
     return status;

@@ -1,9 +1,10 @@
 /*
  * How fast batches in memory become a Parquet file in memory:
  *
- *     parquet_write FILE.parquet [CODEC] [THREADS] [REPEATS] [auto]
+ *     parquet_write FILE.parquet [CODEC] [THREADS] [REPEATS] [auto] [dictionaries]
  *
- * FILE gives the rows; reading it is not measured. Prints the best of REPEATS. bench/parquet_write.py runs it beside
+ * FILE gives the rows; reading it is not measured. Prints the best of REPEATS. auto: encodings are
+ * chosen by size; dictionaries: strings come with the dictionaries that they had in FILE. bench/parquet_write.py runs it beside
  * Arrow C++. Build: make build/release/bench/parquet_write
  */
 #include "parquet/parquet.h"
@@ -23,7 +24,7 @@
 static sl_batch **batches;
 static size_t batch_count;
 
-static void load(const char *path, const sl_type **schema)
+static void load(const char *path, bool dictionaries, const sl_type **schema)
 {
     sl_storage *storage;
     sl_file *file;
@@ -33,7 +34,7 @@ static void load(const char *path, const sl_type **schema)
     CHECK(sl_storage_open(storage, path, &file));
     CHECK(sl_parquet_open(file, NULL, &p));
     *schema = sl_type_ref(sl_parquet_schema(p));
-    CHECK(sl_parquet_scan(p, NULL, &stream));
+    CHECK(sl_parquet_scan(p, &(struct sl_parquet_scan_options){.keep_dictionary = dictionaries}, &stream));
     for (;;) {
         sl_batch *batch;
         CHECK(sl_stream_next(stream, &batch));
@@ -85,17 +86,22 @@ static struct cost write_once(const sl_type *schema, const struct sl_parquet_wri
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE.parquet [CODEC] [THREADS] [REPEATS] [auto]\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE.parquet [CODEC] [THREADS] [REPEATS] [auto] [dictionaries]\n",
+                argv[0]);
         return 2;
     }
     struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD};
     const sl_type *schema;
     if (argc > 2)
         CHECK(sl_parquet_codec_named(argv[2], &options.codec));
-    if (argc > 5 && strcmp(argv[5], "auto") == 0)
-        options.encoding = SL_ENCODING_AUTO;
+    bool dictionaries = false;
+    for (int i = 5; i < argc; i++) {
+        if (strcmp(argv[i], "auto") == 0)
+            options.encoding = SL_ENCODING_AUTO;
+        dictionaries = dictionaries || strcmp(argv[i], "dictionaries") == 0;
+    }
     CHECK(sl_pool_new(argc > 3 ? (unsigned)atoi(argv[3]) : 1, &options.pool));
-    load(argv[1], &schema);
+    load(argv[1], dictionaries, &schema);
     struct cost best = {.seconds = 1e9, .cpu_seconds = 1e9};
     for (int i = 0; i < (argc > 4 ? atoi(argv[4]) : 5); i++) {
         struct cost now = write_once(schema, &options);

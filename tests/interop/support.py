@@ -393,13 +393,15 @@ def lsm_read(table, **how):
 
 
 def timeline(table):
-    return sorted(n for n in os.listdir(os.path.join(table, ".hoodie", "timeline")) if n[0].isdigit())
+    """Names of the timeline's files; version 6 has them in .hoodie itself."""
+    folder = os.path.join(table, ".hoodie", "timeline")
+    return sorted(n for n in os.listdir(folder if os.path.isdir(folder) else os.path.dirname(folder)) if n[0].isdigit())
 
 
 def last_commit(table):
     """The commit, deltacommit or replacecommit that was completed last."""
-    done = [n.split(".")[0].split("_") for n in timeline(table) if "_" in n and n.endswith("commit")]
-    return max(done, key=lambda n: n[1])[0]
+    done = [n.split(".")[0].split("_") for n in timeline(table) if n.endswith("commit")]
+    return max(done, key=lambda n: n[-1])[0]
 
 
 def data_files(table):

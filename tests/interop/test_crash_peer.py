@@ -135,7 +135,7 @@ def killed_sluice_and_spark(folder):
         instant = peer.write(table, "upsert", rows, ddl(TYPES), option=WITHOUT_INDEX)
         drop_markers_of_completed(table)
         return instant
-    table, model, died_midway = killed_story(folder, "default", recover, 8)
+    table, model, died_midway = killed_story(folder, "default", recover, 6)
     check(died_midway > 0, "no kill hit a writer in its work")
     same("Spark", peer.read(table), "model", model.lines())
     peer.validate(table)
@@ -144,7 +144,7 @@ def killed_sluice_and_spark(folder):
 @test
 def killed_sluice_and_sluice(folder):
     for layout in ("default", "lsm_tree"):
-        table, model, died_midway = killed_story(folder, layout, lambda t, rows: write(t, "upsert", rows)["instant"], 12)
+        table, model, died_midway = killed_story(folder, layout, lambda t, rows: write(t, "upsert", rows)["instant"], 10)
         check(died_midway > 0, "no kill hit a writer in its work")
         if layout == "lsm_tree":
             sluice("compact", table)

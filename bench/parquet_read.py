@@ -4,7 +4,8 @@
 
 Run by a Python with pyarrow. Makes its files in DIR (rows of make_data.py, New York flights of demo/flights.py when given,
 a wide nested table), each uncompressed, snappy, zstd and gzip, then times both sides in turns and prints a Markdown table:
-best seconds of R, the ratio, and what the codec library alone takes (sluice's own decompression, nothing decoded).
+best seconds of R, the ratios of wall time and of processor time (which other work on the machine disturbs less), and what the
+codec library alone takes (sluice's own decompression, nothing decoded; taken off both sides for the last column).
 pyarrow gets the faster of read() and iter_batches(), file in the page cache on both sides.
 """
 import argparse
@@ -71,7 +72,17 @@ def make_files(work, rows, flights):
     return list(tables)
 
 
-def peer(path, threads):
+class Best:
+    """The least wall and processor time seen."""
+
+    def __init__(self):
+        self.wall = self.busy = 9e9
+
+    def take(self, wall, busy):
+        self.wall, self.busy = min(self.wall, wall), min(self.busy, busy)
+
+
+def peer(best, path, threads):
     pa.set_cpu_count(threads)
 
     def whole():
@@ -81,16 +92,16 @@ def peer(path, threads):
         for _ in pq.ParquetFile(path).iter_batches(batch_size=16384, use_threads=threads > 1):
             pass
 
-    best = 9e9
     for read in (whole, batches):
-        start = time.perf_counter()
+        wall, busy = time.perf_counter(), time.process_time()
         read()
-        best = min(best, time.perf_counter() - start)
-    return best
+        best.take(time.perf_counter() - wall, time.process_time() - busy)
 
 
-def ours(program, path, *options):
-    return float(subprocess.run([program, path, "--repeats", "2", *map(str, options)], check=True, capture_output=True, text=True).stdout.split()[0])
+def ours(best, program, path, *options):
+    words = subprocess.run([program, path, "--repeats", "3", *map(str, options)], check=True, capture_output=True, text=True).stdout.split()
+    best.take(float(words[0]), float(words[3]))
+    return words[2]
 
 
 def main():
@@ -104,27 +115,27 @@ def main():
     tables = make_files(a.work, a.rows, a.flights)
     cores = os.cpu_count()
     print(f"pyarrow {pa.__version__}, {cores} cores, {a.rows} rows, best of {a.repeats}\n")
-    print("| table | codec | threads | sluice s | pyarrow s | pyarrow / sluice | codec alone s | outside the codec, pyarrow / sluice |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| table | codec | threads | sluice s | pyarrow s | pyarrow / sluice | processor time, pyarrow / sluice | codec alone s | outside the codec, processor time |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for table in tables:
         for threads in (1, cores):
-            plain_peer = None
             for codec in CODECS:
                 path = f"{a.work}/{table}_{codec}.parquet"
-                us = them = alone = 9e9
+                us, them, alone = Best(), Best(), Best()
                 for _ in range(a.repeats):
-                    us = min(us, ours(a.program, path, "--threads", threads))
-                    them = min(them, peer(path, threads))
+                    ours(us, a.program, path, "--threads", threads)
+                    peer(them, path, threads)
                     if threads == 1 and codec != "none":
-                        alone = min(alone, ours(a.program, path, "--codec-only"))
-                outside = f"{alone:.4f} | {max(them - alone, 0) / max(us - alone, 1e-6):.2f}" if alone < 9e9 else "- | -"
-                print(f"| {table} | {codec} | {threads} | {us:.4f} | {them:.4f} | {them / us:.2f} | {outside} |", flush=True)
+                        ours(alone, a.program, path, "--codec-only")
+                outside = f"{alone.busy:.4f} | {max(them.busy - alone.busy, 0) / max(us.busy - alone.busy, 1e-6):.2f}" if alone.busy < 9e9 else "- | -"
+                print(f"| {table} | {codec} | {threads} | {us.wall:.4f} | {them.wall:.4f} | {them.wall / us.wall:.2f} | {them.busy / us.busy:.2f} | {outside} |", flush=True)
     path, low, count = f"{a.work}/sorted.parquet", a.rows // 2 + 137, a.rows // 100
-    us = min(ours(a.program, path, "--where", f"ts:{low}:{low + count - 1}") for _ in range(a.repeats))
-    pages = subprocess.run([a.program, path, "--where", f"ts:{low}:{low + count - 1}", "--repeats", "1"], check=True, capture_output=True, text=True).stdout.split()[2]
-    alone = min(ours(a.program, path, "--rows", pages) for _ in range(a.repeats))
-    whole = min(ours(a.program, path) for _ in range(a.repeats))
-    print(f"\n1% of a sorted column: {us * 1e3:.2f} ms by page bounds, {alone * 1e3:.2f} ms for those pages alone ({us / alone:.2f} times), {whole * 1e3:.1f} ms for the whole file")
+    us, alone, whole = Best(), Best(), Best()
+    for _ in range(a.repeats):
+        pages = ours(us, a.program, path, "--where", f"ts:{low}:{low + count - 1}")
+        ours(alone, a.program, path, "--rows", pages)
+        ours(whole, a.program, path)
+    print(f"\n1% of a sorted column, processor time: {us.busy * 1e3:.2f} ms by page bounds, {alone.busy * 1e3:.2f} ms for those pages alone ({us.busy / alone.busy:.2f} times), {whole.busy * 1e3:.1f} ms for the whole file")
 
 
 if __name__ == "__main__":

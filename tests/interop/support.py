@@ -11,8 +11,6 @@ KEEP=1              keeps every test's folder (those of failed tests are always 
 A test is a function marked @test that takes a fresh folder. Exit status: 0 all passed, 1 some failed.
 """
 
-import base64
-import datetime as dt
 import decimal
 import json
 import math
@@ -238,7 +236,7 @@ _sparks = {}
 
 
 def spark(**hadoop):
-    """The Spark of this run with these Hadoop properties (underscores for dots and dashes are not translated: pass **{})."""
+    """The Spark of this run with these properties in its Hadoop configuration; started when first asked for."""
     if not os.path.isdir(os.path.join(PEER_HOME, "jars")):
         raise Skip("Spark is not installed (tools/peer/setup.sh)")
     key = tuple(sorted(hadoop.items()))
@@ -412,12 +410,3 @@ def data_files(table):
         out += [os.path.relpath(os.path.join(where, n), table) for n in names
                 if not n.startswith(".hoodie_partition_metadata") and not n.endswith(".crc")]
     return sorted(out)
-
-
-def base64_text(blob):
-    return base64.b64encode(blob).decode("ascii")
-
-
-def utc(text):
-    """A canonical timestamp as a datetime."""
-    return dt.datetime.strptime(text.rstrip("Z"), "%Y-%m-%dT%H:%M:%S.%f")

@@ -181,11 +181,11 @@ static sl_status stored_size(struct write_scratch *s, const sl_buf *body, size_t
     return SL_OK;
 }
 
-/* Tries on the page's PLAIN values what every Hudi reader reads; the smallest after compression wins. */
+/* Tries on the page's PLAIN values what every Hudi reader reads (see sl_parquet_options_hudi_safe); the smallest
+ * after compression wins. */
 static sl_status try_encodings(struct leaf_writer *w, struct write_scratch *s, size_t *best)
 {
     static const enum parquet_encoding candidates[] = {PARQUET_PLAIN, PARQUET_DELTA_BINARY_PACKED,
-                                                       PARQUET_DELTA_LENGTH_BYTE_ARRAY,
                                                        PARQUET_DELTA_BYTE_ARRAY, PARQUET_RLE};
     *best = SIZE_MAX;
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {

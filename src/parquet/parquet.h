@@ -144,11 +144,11 @@ SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_c
 /* How values are encoded. An encoding that is asked for stands without dictionary. */
 enum sl_parquet_encoding {
     SL_ENCODING_DEFAULT, /* a dictionary while it pays, PLAIN otherwise */
-    SL_ENCODING_AUTO,    /* the first page decides by its compressed size among dictionary, PLAIN, DELTA and RLE: what
-                            every Hudi reader reads. Falls back for a chunk, never for part of a page. */
+    SL_ENCODING_AUTO,    /* the first page decides by its compressed size among dictionary, PLAIN, DELTA_BINARY_PACKED,
+                            DELTA_BYTE_ARRAY and RLE: what every Hudi reader reads */
     SL_ENCODING_PLAIN,
     SL_ENCODING_DELTA_BINARY_PACKED,     /* INT32, INT64 */
-    SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY, /* strings, binaries */
+    SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY, /* strings, binaries. Spark 3.5 returns wrong strings. */
     SL_ENCODING_DELTA_BYTE_ARRAY,        /* strings, binaries, fixed: prefixes shared with the value before, for sorted keys */
     SL_ENCODING_BYTE_STREAM_SPLIT,       /* numbers, fixed. Spark 3.5 and Hudi 1.2 cannot read it. */
     SL_ENCODING_RLE,                     /* booleans */

@@ -142,12 +142,24 @@ static bool unsafe(const char **feature, const char *name)
     return false;
 }
 
+/* Spark 3.5 cannot read BYTE_STREAM_SPLIT. Of DELTA_LENGTH_BYTE_ARRAY its vectorised reader takes the lengths at the row's
+ * place in the batch instead of in the page: wherever pages and its batches of 4096 rows do not end together it fails, or
+ * returns wrong strings without an error (tried with Spark 3.5.6 on files of pyarrow as well as on ours). */
+static bool encoding_is_safe(enum sl_parquet_encoding encoding, const char **feature)
+{
+    if (encoding == SL_ENCODING_BYTE_STREAM_SPLIT)
+        return unsafe(feature, "encoding BYTE_STREAM_SPLIT");
+    if (encoding == SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY)
+        return unsafe(feature, "encoding DELTA_LENGTH_BYTE_ARRAY");
+    return true;
+}
+
 bool sl_parquet_options_hudi_safe(const struct sl_parquet_write_options *options, const char **feature)
 {
-    bool split = options->encoding == SL_ENCODING_BYTE_STREAM_SPLIT;
-    for (size_t i = 0; i < options->column_count; i++)
-        split = split || options->columns[i].encoding == SL_ENCODING_BYTE_STREAM_SPLIT;
-    return split ? unsafe(feature, "encoding BYTE_STREAM_SPLIT") : true;
+    bool safe = encoding_is_safe(options->encoding, feature);
+    for (size_t i = 0; i < options->column_count && safe; i++)
+        safe = encoding_is_safe(options->columns[i].encoding, feature);
+    return safe;
 }
 
 bool sl_parquet_schema_hudi_safe(const sl_type *schema, const char **feature)

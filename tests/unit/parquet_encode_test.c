@@ -383,6 +383,10 @@ static void test_hudi_safe(void **state)
     column.encoding = SL_ENCODING_BYTE_STREAM_SPLIT;
     assert_false(sl_parquet_options_hudi_safe(&options, &feature));
     assert_string_equal(feature, "encoding BYTE_STREAM_SPLIT");
+    column.encoding = SL_ENCODING_DEFAULT;
+    options.encoding = SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY;
+    assert_false(sl_parquet_options_hudi_safe(&options, &feature));
+    assert_string_equal(feature, "encoding DELTA_LENGTH_BYTE_ARRAY");
     const sl_type *schema, *nanos, *nested;
     OK(sl_schema_parse("a timestamp, b list<decimal(10,2)>", &schema));
     assert_true(sl_parquet_schema_hudi_safe(schema, NULL));

@@ -224,3 +224,10 @@ def samples(folder):
     done = subprocess.run([os.sys.executable, os.path.join(support.HERE, "parquet_pyarrow.py"), program("parquet_write_sample"), "1500"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     check(done.returncode == 0, "%s", done.stdout[-2000:])
+
+
+@test
+def spark_reads_what_is_safe(folder):
+    done = subprocess.run([os.sys.executable, os.path.join(support.HERE, "parquet_spark.py"), program("parquet_rewrite"), folder],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=600)
+    check(done.returncode == 0, "%s", done.stdout[-2000:])

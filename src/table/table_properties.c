@@ -76,7 +76,7 @@ sl_status properties_load(sl_storage *storage, const char *table_path, sl_proper
         bool both_missing =
             sl_status_code(status) == SL_E_NOT_FOUND && sl_status_code(from_backup) == SL_E_NOT_FOUND;
         sl_status_free(from_backup);
-        if (both_missing)
+        if (both_missing || sl_status_code(status) == SL_E_MEMORY) /* waiting brings no memory */
             return status;
     }
     return status;

@@ -26,49 +26,6 @@ struct task {
     size_t run_count;
 };
 
-/* ---- the group on storage ------------------------------------------------------------------------------ */
-
-static const sl_partition *find_partition(const sl_view *view, const char *path)
-{
-    for (size_t i = 0; i < view->partition_count; i++)
-        if (strcmp(view->partitions[i].path, path) == 0)
-            return &view->partitions[i];
-    return NULL;
-}
-
-/* At most one group may carry a bucket's number, and no number may reach the bucket count
- * (spec/write-path.md 5.1). */
-static sl_status find_group(struct task *t)
-{
-    const sl_table *table = t->flush->table;
-    const sl_partition *partition = find_partition(t->flush->view, t->partition);
-    const sl_file_group *found = NULL;
-    for (size_t i = 0; partition && i < partition->group_count; i++) {
-        const sl_file_group *g = &partition->groups[i];
-        int64_t bucket = sl_bucket_of_file_id(g->file_id);
-        if (bucket < 0)
-            return sl_unsupported(
-                "file group %s has no bucket number: the table was not written through a bucket index",
-                g->file_id);
-        if (bucket >= (int64_t)table->buckets.buckets)
-            return sl_input("file group %s has bucket number %" PRId64 ", but the bucket count is %" PRIu32,
-                            g->file_id, bucket, table->buckets.buckets);
-        if ((uint32_t)bucket != t->group->bucket)
-            continue;
-        if (found)
-            return sl_corrupt("bucket %" PRIu32 " has two file groups, %s and %s", t->group->bucket,
-                              found->file_id, g->file_id);
-        found = g;
-    }
-    if (!found)
-        return sl_bucket_file_id(t->group->bucket, false, t->file_id);
-    snprintf(t->file_id, sizeof t->file_id, "%s", found->file_id);
-    t->exists = found->slice_count > 0;
-    for (size_t i = 0; i < found->slice_count && !t->base; i++)
-        t->base = found->slices[i].base;
-    return SL_OK;
-}
-
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /* Each run of the sorter, stamped with meta columns (rows) or as it is (deletes). */
@@ -382,8 +339,12 @@ sl_status flush_group(struct flush *flush, struct write_group *group, const char
     struct task t = {
         .flush = flush, .group = group, .partition = partition, .number = flush->numbers.first_task + number};
     bool logs = flush->table->type == SL_MERGE_ON_READ;
+    struct bucket_group found;
     sl_status status = SL_OK;
-    SL_GO(find_group(&t));
+    SL_GO(bucket_group_find(flush->table, flush->view, partition, group->bucket, &found));
+    snprintf(t.file_id, sizeof t.file_id, "%s", found.file_id);
+    t.base = found.base;
+    t.exists = found.exists;
     SL_GO(open_incoming(&t));
     if (logs && (t.exists || flush->saw_deletes || flush->operation == SL_OP_DELETE)) {
         status = write_logs(&t);

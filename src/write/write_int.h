@@ -66,6 +66,17 @@ struct flush_numbers {
 /* The write of what was appended inside a transaction of another process; its stats are collected by `txn`. */
 SL_MUST_USE sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
 
+/* The file group of a bucket in a partition, as a view knows it. */
+struct bucket_group {
+    char file_id[80];         /* a new one where the bucket has no group yet */
+    const sl_data_file *base; /* the newest; NULL: none */
+    bool exists;              /* it has a slice */
+};
+/* Refuses what a bucket writer must not touch: groups without bucket number, numbers beyond the count, two groups of one
+ * number, and keys in another bucket than the count gives them. */
+SL_MUST_USE sl_status bucket_group_find(const sl_table *table, const sl_view *view, const char *partition,
+                                        uint32_t bucket, struct bucket_group *out);
+
 /* What one commit's tasks share. */
 struct flush {
     sl_table *table;

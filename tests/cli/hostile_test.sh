@@ -65,6 +65,22 @@ run 2 '--reject onto an input' "$SLUICE" upsert r mixed.csv --reject mixed.csv
 run 1 '--reject where nothing can be written' "$SLUICE" upsert r mixed.csv --reject nowhere/aside.csv
 err_has '^sluice: upsert: --reject nowhere/aside.csv: No such file or directory$'
 
+
+# ---- a bucket count that the table does not tell ----
+
+awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 200; i++) print i ",quito,1,1" }' >many.csv
+"$SLUICE" upsert foreign many.csv --key id --partition region --ordering ts --buckets 2 --quiet 2>/dev/null || exit 1
+sed -i '/bucket.index/d; /index.type/d' foreign/.hoodie/hoodie.properties
+run 1 'no bucket count' "$SLUICE" upsert foreign many.csv
+err_has 'without a simple bucket index'
+for count in 1 3 4; do
+    run 1 "the wrong bucket count: $count" "$SLUICE" upsert foreign many.csv -c hoodie.index.type=BUCKET -c hoodie.bucket.index.num.buckets=$count
+    err_has 'file group 0000000[01]-.* bucket'
+    count_is foreign 200
+done
+run 0 'the right bucket count' "$SLUICE" upsert foreign many.csv -c hoodie.index.type=BUCKET -c hoodie.bucket.index.num.buckets=2
+count_is foreign 200
+
 # ---- files ----
 
 run 1 'no such input' "$SLUICE" upsert t nowhere.csv

@@ -37,7 +37,7 @@ static sl_status add_bound(struct chunk_pages *p, const struct write_leaf *leaf,
 /* The order is claimed for the bounds as stored, so these are what is compared. */
 static void note_order(struct chunk_pages *p, const struct write_leaf *leaf, const struct page_facts *now)
 {
-    const uint8_t *b = p->bounds.data;
+    const uint8_t *b = p->bounds.data ? p->bounds.data : (const uint8_t *)""; /* all bounds may be empty */
     const struct page_facts *last = &p->pages[p->last_bounded];
     int min = bounds_compare_plain(leaf, b + last->min_at, last->min_len, b + now->min_at, now->min_len);
     int max = bounds_compare_plain(leaf, b + last->max_at, last->max_len, b + now->max_at, now->max_len);

@@ -243,10 +243,11 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
 {
     sl_table table = {0};
     sl_buf text = {0};
-    char *schema = NULL, *path = NULL, *hoodie = NULL;
+    char *schema = NULL, *path = NULL, *hoodie = NULL, *given = NULL;
     bool had_hoodie = true;
     sl_status status = SL_OK;
-    SL_GO(sl_storage_for_uri(uri, &table.storage, &table.path));
+    SL_GO(sl_storage_for_uri(uri, &table.storage, &given));
+    SL_GO(sl_path_absolute(given, &table.path)); /* "." has a name, too */
     SL_GO(hoodie_path(&table, "", &hoodie));
     SL_GO(hoodie_path(&table, "hoodie.properties", &path));
     if (sl_storage_exists(table.storage, path)) {
@@ -268,6 +269,7 @@ done:
         remove_traces(&table, had_hoodie);
     sl_buf_free(&text);
     sl_free(schema);
+    sl_free(given);
     sl_free(path);
     sl_free(hoodie);
     sl_properties_free(&table.properties);

@@ -136,6 +136,7 @@ sl_status sl_setting_check(const char *key, const char *value)
     const struct sl_setting *s = find(key);
     if (!s)
         return unknown(key);
+    enum sl_parquet_codec codec;
     uint64_t bytes;
     int64_t number;
     switch (s->type) {
@@ -146,11 +147,15 @@ sl_status sl_setting_check(const char *key, const char *value)
     case SL_SETTING_INT:
         if (!parse_int(value, &number))
             return sl_input("setting %s: \"%s\" is no whole number", key, value);
+        if (number < 0)
+            return sl_input("setting %s: %s is negative", key, value);
         return SL_OK;
     case SL_SETTING_BYTES:
         SL_TRY_CTX(sl_parse_bytes(value, &bytes), "setting %s", key);
         return SL_OK;
     case SL_SETTING_TEXT:
+        if (strcmp(key, "hoodie.parquet.compression.codec") == 0)
+            SL_TRY_CTX(sl_parquet_codec_named(value, &codec), "setting %s", key);
         return SL_OK;
     }
     return SL_OK;

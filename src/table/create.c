@@ -161,6 +161,28 @@ static sl_status fill_index(sl_properties *p)
                        sl_properties_get(p, "hoodie.table.recordkey.fields"));
 }
 
+/* Names that Spark's writers use become the properties that are stored. */
+static sl_status take_write_names(sl_properties *p)
+{
+    static const char *const names[][2] = {
+        {"hoodie.datasource.write.recordkey.field", "hoodie.table.recordkey.fields"},
+        {"hoodie.datasource.write.partitionpath.field", "hoodie.table.partition.fields"},
+        {"hoodie.datasource.write.precombine.field", "hoodie.table.ordering.fields"},
+        {"hoodie.datasource.write.keygenerator.type", "hoodie.table.keygenerator.type"},
+        {"hoodie.write.table.version", "hoodie.table.version"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = sl_properties_get(p, names[i][0]), *stored = sl_properties_get(p, names[i][1]);
+        if (!value)
+            continue;
+        if (stored && strcmp(stored, value) != 0)
+            return sl_input("%s is %s, but %s is %s", names[i][0], value, names[i][1], stored);
+        SL_TRY(sl_properties_set(p, names[i][1], value));
+        SL_TRY(sl_properties_set(p, names[i][0], NULL));
+    }
+    return SL_OK;
+}
+
 /* Everything a fresh table of Hudi 1.2.0 carries (vectors/timeline/v9/hoodie.properties), plus the index
  * (spec 3.4). */
 static sl_status properties_for_create(const struct sl_create_options *options, const char *path,
@@ -185,6 +207,7 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
     char name[256], checksum[16];
     for (size_t i = 0; i < options->properties.keys.count; i++)
         SL_TRY(sl_properties_set(p, options->properties.keys.items[i], options->properties.values.items[i]));
+    SL_TRY(take_write_names(p));
     if (options->name)
         SL_TRY(sl_properties_set(p, "hoodie.table.name", options->name));
     SL_TRY(set_default(p, "hoodie.table.name", last_component(path, name, sizeof name)));

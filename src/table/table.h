@@ -105,6 +105,7 @@ struct sl_setting {
     const char *fallback; /* "" none */
     const char *meaning;
     bool stored; /* lives in hoodie.properties: create takes it */
+    const char *only; /* the one value that is supported; NULL: any of its type */
 };
 const struct sl_setting *sl_settings(size_t *count); /* sorted by key */
 /* SL_E_INPUT with the nearest known name as hint; also checks the value's form. Keys outside hoodie.* and

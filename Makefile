@@ -109,11 +109,9 @@ interop: ## only the tests against the peers
 	@tools/setup.sh test
 	@$(RUN_TESTS) release:interop
 
-fuzz: ## libFuzzer on one harness: make fuzz FUZZ=parquet SECONDS=60
+fuzz: ## libFuzzer on one harness: make fuzz FUZZ=parquet RUNS=1000000
 	@tools/setup.sh dev
-	@$(MAKE) --no-print-directory -j2 MODE=fuzz CC=clang BUILD=build/fuzz build/fuzz/tests/fuzz/$(or $(FUZZ),parquet)_fuzz
-	@mkdir -p .cache/fuzz/$(or $(FUZZ),parquet)
-	build/fuzz/tests/fuzz/$(or $(FUZZ),parquet)_fuzz -max_total_time=$(or $(SECONDS),60) -artifact_prefix=.cache/fuzz/ .cache/fuzz/$(or $(FUZZ),parquet) $(wildcard tests/data/$(or $(FUZZ),parquet) tests/fuzz/corpus/$(or $(FUZZ),parquet))
+	@tools/fuzz.sh $(or $(FUZZ),parquet) $(or $(RUNS),1000000)
 
 bench: ## sluice and its peers side by side in one run; appends to bench/RESULTS.md
 	@tools/setup.sh test

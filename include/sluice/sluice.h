@@ -86,7 +86,9 @@ typedef struct sluice_table sluice_table;
 
 /* Makes an empty table. `schema` (borrowed; a struct) holds the data columns; key, partition and ordering
  * fields, layout, type, index come as options, e.g. "hoodie.table.recordkey.fields", "id". SLUICE_E_EXISTS
- * when there is a table. */
+ * when there is a table. Types
+ * that Spark cannot share are mapped (milli- and nanoseconds to micros, time to long, fixed to binary, uuid to string, small
+ * and unsigned integers to larger ones) unless "sluice.keep.types" is "true". */
 SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *schema,
                                    const char *const *options, sluice_error *e);
 

@@ -130,18 +130,32 @@ void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false
 
 /* ---- create, schema, rollback -------------------------------------------------------------------------- */
 
+/* Types that Spark could not share become types that it can, unless the caller insists (spec/parquet.md 8 and 11). */
+static sl_status table_types(sl_properties *options, const sl_type *given, const sl_type **out)
+{
+    bool keep = sl_properties_true(options, "sluice.keep.types", false);
+    SL_TRY(sl_properties_set(options, "sluice.keep.types", NULL)); /* not a property of the table */
+    if (keep) {
+        *out = sl_type_ref(given);
+        return SL_OK;
+    }
+    return sl_input_table_type(given, &(struct sl_table_type_options){.keep_required = true}, out);
+}
+
 int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
                         sluice_error *e)
 {
     struct sl_create_options create = {0};
-    const sl_type *type = NULL;
+    const sl_type *given = NULL;
     sl_status status = api_options(options, &create.properties);
     if (!status)
-        status = sl_arrow_import_schema(schema, &type);
-    create.schema = type;
+        status = sl_arrow_import_schema(schema, &given);
+    if (!status)
+        status = table_types(&create.properties, given, &create.schema);
     if (!status)
         status = sl_table_create(uri, &create);
-    sl_type_unref(type);
+    sl_type_unref(create.schema);
+    sl_type_unref(given);
     sl_properties_free(&create.properties);
     return api_result(status, e);
 }

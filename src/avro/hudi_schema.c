@@ -1,5 +1,6 @@
 /* Lookup of the compiled-in schemas; each is parsed when it is first asked for and then kept for good. */
 #include "avro/avro_int.h"
+#include <pthread.h>
 
 static _Atomic(json_t *) parsed[AVRO_EMBEDDED_SCHEMAS_MAX];
 
@@ -16,18 +17,31 @@ static json_t *pieces_parse(const char *const *pieces)
     return json;
 }
 
-/* Two threads may parse the same schema at once; the first to be done wins. */
+/* jansson counts no references of a value whose count is this: several threads may then share it. */
+static void share(json_t *json)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    json_object_foreach(json, key, member) share(member);
+    json_array_foreach(json, i, member) share(member);
+    json->refcount = (size_t)-1;
+}
+
 static const json_t *schema_at(size_t i)
 {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     json_t *known = atomic_load(&parsed[i]);
     if (known)
         return known;
-    json_t *json = pieces_parse(avro_embedded_schemas[i].pieces);
-    if (json && !atomic_compare_exchange_strong(&parsed[i], &known, json)) {
-        json_decref(json);
-        return known;
+    pthread_mutex_lock(&mutex);
+    known = atomic_load(&parsed[i]);
+    if (!known && (known = pieces_parse(avro_embedded_schemas[i].pieces))) {
+        share(known);
+        atomic_store(&parsed[i], known);
     }
-    return json;
+    pthread_mutex_unlock(&mutex);
+    return known;
 }
 
 const json_t *sl_avro_hudi_schema(const char *record_name)

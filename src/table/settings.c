@@ -92,6 +92,10 @@ static const struct sl_setting settings[] = {
     {"hoodie.write.set.null.for.missing.columns", SL_SETTING_BOOL, "false",
      "a column missing from the input becomes null", false, NULL},
     {"hoodie.write.table.version", SL_SETTING_INT, "9", "version of a new table", false, NULL},
+    {"sluice.keep.types", SL_SETTING_BOOL, "false",
+     "create: keep column types that Spark cannot share (time, nanoseconds, milliseconds, fixed, ...) "
+     "instead of mapping them",
+     false, NULL},
     {"sluice.lsm.order", SL_SETTING_TEXT, "repair",
      "a run in the wrong key order: repair (sort it again) or strict (fail)", false, NULL},
     {"sluice.memory", SL_SETTING_BYTES, "",

@@ -32,44 +32,47 @@ enum sl_input_extra {
 
 /* Zero-initialised: the defaults. Borrowed until the stream is closed. */
 struct sl_input_options {
-    char delimiter;         /* CSV; 0: comma, or tab for tsv */
-    const char *null_text;  /* CSV: an unquoted field with this text is null; NULL: the empty text */
-    int64_t batch_rows;     /* 0: 16384 */
-    int64_t infer_rows;     /* rows that types are inferred from when none are wanted; 0: 10000 */
-    size_t row_bytes_max;   /* longest row of text; 0: 64 MiB */
+    char delimiter;        /* CSV; 0: comma, or tab for tsv */
+    const char *null_text; /* CSV: an unquoted field with this text is null; NULL: the empty text */
+    int64_t batch_rows;    /* 0: 16384 */
+    int64_t infer_rows;    /* rows that types are inferred from when none are wanted; 0: 10000 */
+    size_t row_bytes_max;  /* longest row of text; 0: 64 MiB */
     enum sl_input_extra extra;
-    bool cut_nanos;         /* nanoseconds that are no whole microseconds are cut (toward the past), not refused */
+    bool cut_nanos; /* nanoseconds that are no whole microseconds are cut (toward the past), not refused */
     /* When set, rows of text that are wrong go here and are skipped. `text` is the row as it was read, without its line
      * end; `message` says what is wrong with it. A failure returned ends the input. */
     sl_status (*reject)(void *context, uint64_t line, const char *text, size_t len, const char *message);
     void *reject_context;
-    uint64_t *rejected;     /* counts them; NULL: not counted */
+    uint64_t *rejected;        /* counts them; NULL: not counted */
     const sl_runtime *runtime; /* warnings, pool, temporary folder; NULL: none */
-    int stdin_fd;           /* what `-` reads; 0 is standard input */
+    int stdin_fd;              /* what `-` reads; 0 is standard input */
 };
 
 /* Rows of the file at `path`, or of standard input when it is "-" (then `format` is needed). `format` NULL: by extension.
  * With `wanted` the stream's schema is exactly that: columns are matched by name, missing ones are null when nullable and
  * SL_E_INPUT otherwise. Without it the file's own or inferred types are given. */
-SL_MUST_USE sl_status sl_input_open(const char *path, const char *format, const sl_type *wanted, const struct sl_input_options *options,
-                                    sl_stream **out);
+SL_MUST_USE sl_status sl_input_open(const char *path, const char *format, const sl_type *wanted,
+                                    const struct sl_input_options *options, sl_stream **out);
 /* Rows of an Arrow C stream, which is consumed: released with the stream, also on failure. */
-SL_MUST_USE sl_status sl_input_arrow_stream(struct ArrowArrayStream *stream, const sl_type *wanted, const struct sl_input_options *options,
-                                            sl_stream **out);
+SL_MUST_USE sl_status sl_input_arrow_stream(struct ArrowArrayStream *stream, const sl_type *wanted,
+                                            const struct sl_input_options *options, sl_stream **out);
 /* `in` (taken over, also on failure) with the fields of `wanted`: by name, converted where no value changes its meaning
  * (what sl_cast does, time to long microseconds, UUID to string, nanoseconds cut when asked). `name` is for errors. */
-SL_MUST_USE sl_status sl_input_conform(sl_stream *in, const sl_type *wanted, const char *name, const struct sl_input_options *options,
-                                       sl_stream **out);
+SL_MUST_USE sl_status sl_input_conform(sl_stream *in, const sl_type *wanted, const char *name,
+                                       const struct sl_input_options *options, sl_stream **out);
 
 struct sl_table_type_options {
-    bool keep_time;            /* time of day stays time (Spark 3.5 cannot open such a table); else long microseconds */
+    bool keep_time; /* time of day stays time (Spark 3.5 cannot open such a table); else long microseconds */
+    bool keep_required; /* a field that may not be null stays so; else all become nullable, as Spark's are */
     const sl_runtime *runtime; /* warnings */
 };
 /* The types that a Hudi table shared with Spark may have (spec/parquet.md 8 and 11), every field nullable:
  * int8/16, uint8/16 -> int; uint32 -> long; uint64 -> decimal(20,0); half -> float; timestamps -> micros; time -> long;
  * fixed -> binary; UUID, enum, JSON -> string; a column that is always null -> string, with a warning. */
-SL_MUST_USE sl_status sl_input_table_type(const sl_type *in, const struct sl_table_type_options *options, const sl_type **out);
+SL_MUST_USE sl_status sl_input_table_type(const sl_type *in, const struct sl_table_type_options *options,
+                                          const sl_type **out);
 /* The schema of a file, for `create --schema FILE`: that of sl_input_open without `wanted`. */
-SL_MUST_USE sl_status sl_input_schema(const char *path, const char *format, const struct sl_input_options *options, const sl_type **out);
+SL_MUST_USE sl_status sl_input_schema(const char *path, const char *format,
+                                      const struct sl_input_options *options, const sl_type **out);
 
 #endif

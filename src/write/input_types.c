@@ -51,7 +51,7 @@ static sl_status map_field(const sl_field *in, const struct sl_table_type_option
 {
     char *inner = NULL;
     SL_TRY(child_path(path, in->name, &inner));
-    *out = (sl_field){.name = in->name, .nullable = true, .doc = in->doc};
+    *out = (sl_field){.name = in->name, .nullable = in->nullable || !options->keep_required, .doc = in->doc};
     sl_status status = map_type(in->type, options, inner, &out->type);
     sl_free(inner);
     return status;

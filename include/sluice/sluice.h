@@ -16,24 +16,23 @@
  *     sluice_scan_stream(s, &rows, &e);
  *
  * Rules
- *   - A call that can fail returns 0 or a code of enum sluice_code and fills the caller's sluice_error (which
- * may be NULL). Out-pointers are untouched on failure. Unless its text says otherwise a handle stays usable
- * after a failure.
+ *   - A call that can fail returns 0 or a code of enum sluice_code and fills the caller's sluice_error (which may
+ *     be NULL). Out-pointers are untouched on failure. Unless its text says otherwise a handle stays usable after
+ *     a failure.
  *   - The library prints nothing, never exits, has no global state. Handles are used by one thread at a time,
- * unless their text says otherwise; different handles are independent.
- *   - Threads are started by the first call that needs them and joined when their table is closed. After
- * fork(), a child opens its own handles.
+ *     unless their text says otherwise; different handles are independent.
+ *   - Threads are started by the first call that needs them and joined when their table is closed. After fork(),
+ *     a child opens its own handles.
  *   - Strings are UTF-8. Options are NULL or an array of key, value, key, value, ..., NULL with the settings'
- * names
- *     (`sluice config list`); an unknown name is an error.
- *   - Structs that callers allocate and the library fills begin with their size: set `size` to sizeof the
- * struct.
+ *     names (`sluice config list`); an unknown name is an error.
+ *   - Structs that callers allocate and the library fills begin with their size: set `size` to sizeof the struct.
  *
  * Caveats
- *   - Table versions 8, 9 and 10. Writing needs the simple bucket index; merge-on-read in the default layout
- * is read-only (base files), as are tables with custom merge modes. Each refusal names its reason.
- *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false
- * is given, which takes it out of service.
+ *   - Table versions 8, 9 and 10. Writing needs the simple bucket index; tables that are merge-on-read in the
+ *     default layout are only read. Custom merge modes and partial updates are refused, also for reading, where
+ *     rows would have to be merged. Each refusal names its reason.
+ *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false is
+ *     given, which takes it out of service.
  */
 #ifndef SLUICE_H
 #define SLUICE_H

@@ -161,6 +161,13 @@ static sl_status fold_schema(struct fold *f)
     return status;
 }
 
+/* Records that came from logs: all, less the base rows, which either came out or were deleted. */
+static int64_t log_records(const struct sl_merge_counts *c)
+{
+    uint64_t base_rows = c->rows_out - c->inserted + c->deleted;
+    return base_rows < c->rows_in ? (int64_t)(c->rows_in - base_rows) : 0;
+}
+
 static sl_status fold_write(struct fold *f)
 {
     struct sl_merge_counts counts = {0};
@@ -201,7 +208,7 @@ static sl_status fold_write(struct fold *f)
                           .num_updates = (int64_t)counts.updated,
                           .num_deletes = (int64_t)counts.deleted,
                           .log_files_compacted = (int64_t)f->slice.log_count,
-                          .log_records = (int64_t)(counts.rows_in + counts.deletes_in),
+                          .log_records = log_records(&counts),
                           .log_bytes_compacted = (int64_t)f->log_bytes,
                           .updated_compacted = (int64_t)counts.updated};
     sl_file_writer *closing = w;

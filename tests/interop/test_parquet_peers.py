@@ -134,9 +134,17 @@ def check_filter(path, table, name):
         check(n == values.count(v), "%s: DuckDB finds %d rows with %s = %r", path, n, name, v)
 
 
+# What DuckDB 2.0 says of BYTE_STREAM_SPLIT in fixed bytes and decimals, which the format allows and pyarrow reads.
+NO_SPLIT_FIXED = "BYTE_STREAM_SPLIT encoding is only supported for FLOAT, DOUBLE, INT32 or INT64 data"
+
+
 def check_duckdb(path, table):
     for f in table.schema:
-        n = duckdb.execute("select count(\"%s\") from '%s'" % (f.name, path)).fetchone()[0]
+        try:
+            n = duckdb.execute("select count(\"%s\") from '%s'" % (f.name, path)).fetchone()[0]
+        except duckdb.Error as e:
+            check(NO_SPLIT_FIXED in str(e), "%s: DuckDB reads %s (%s): %s", path, f.name, f.type, e)
+            continue
         check(n == len(table) - table.column(f.name).null_count, "%s: DuckDB counts %d of %s (%s)", path, n, f.name, f.type)
 
 

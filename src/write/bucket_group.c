@@ -84,6 +84,15 @@ done:
     return status;
 }
 
+sl_status bucket_count_check(const sl_table *table, const sl_view *view)
+{
+    if (sl_properties_get(&table->properties, "hoodie.bucket.index.num.buckets"))
+        return SL_OK;
+    for (size_t i = 0; i < view->partition_count; i++)
+        SL_TRY_CTX(check_count(table, &view->partitions[i]), "partition %s", view->partitions[i].path);
+    return SL_OK;
+}
+
 /* ---- the group ----------------------------------------------------------------------------------------- */
 
 static sl_status find_in(const sl_table *table, const sl_partition *partition, uint32_t wanted,
@@ -115,11 +124,8 @@ sl_status bucket_group_find(const sl_table *table, const sl_view *view, const ch
     const sl_partition *partition = find_partition(view, path);
     const sl_file_group *found = NULL;
     *out = (struct bucket_group){.exists = false};
-    if (partition) {
+    if (partition)
         SL_TRY(find_in(table, partition, bucket, &found));
-        if (!sl_properties_get(&table->properties, "hoodie.bucket.index.num.buckets"))
-            SL_TRY(check_count(table, partition));
-    }
     if (!found)
         return sl_bucket_file_id(bucket, false, out->file_id);
     snprintf(out->file_id, sizeof out->file_id, "%s", found->file_id);

@@ -231,7 +231,8 @@ static sl_status spill_largest(struct router *r, size_t more_than, bool *spilled
 }
 
 /* A sorter without rows finds no room when many small ones hold the budget: then crumbs must do. */
-static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows, size_t count)
+static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows,
+                             size_t count)
 {
     sl_sorter *sorter = r->groups[group].sorter;
     for (;;) {
@@ -248,22 +249,22 @@ static sl_status append_rows(struct router *r, size_t group, const sl_batch *bat
     }
 }
 
+static size_t sorters_memory(const struct router *r)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < r->group_count; i++)
+        used += sl_sorter_memory(r->groups[i].sorter);
+    return used;
+}
+
 /* Half of the budget is the sorters': the rest is for the commit's merges and encoders. */
 static sl_status make_room(struct router *r)
 {
     const sl_budget *budget = r->table->runtime.budget;
     if (!budget || !budget->limit)
         return SL_OK;
-    size_t used = 0;
-    for (size_t i = 0; i < r->group_count; i++)
-        used += sl_sorter_memory(r->groups[i].sorter);
-    bool spilled = true;
-    while (used > budget->limit / 2 && spilled) {
+    for (bool spilled = true; spilled && sorters_memory(r) > budget->limit / 2;)
         SL_TRY(spill_largest(r, SPILL_WORTHWHILE, &spilled));
-        used = 0;
-        for (size_t i = 0; i < r->group_count; i++)
-            used += sl_sorter_memory(r->groups[i].sorter);
-    }
     return SL_OK;
 }
 

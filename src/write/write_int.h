@@ -72,8 +72,11 @@ struct bucket_group {
     const sl_data_file *base; /* the newest; NULL: none */
     bool exists;              /* it has a slice */
 };
+/* Where the table's properties do not store the bucket count: keys of each partition in the view must lie where the count
+ * puts them. */
+SL_MUST_USE sl_status bucket_count_check(const sl_table *table, const sl_view *view);
 /* Refuses what a bucket writer must not touch: groups without bucket number, numbers beyond the count, two groups of one
- * number, and keys in another bucket than the count gives them. */
+ * number. */
 SL_MUST_USE sl_status bucket_group_find(const sl_table *table, const sl_view *view, const char *partition,
                                         uint32_t bucket, struct bucket_group *out);
 

@@ -45,29 +45,46 @@ static sl_status route_rows(const sl_table *table, const sl_batch *rows, uint32_
     return status;
 }
 
-sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch *batch, uint32_t tasks,
-                   uint32_t *out)
+/* The columns that keys are made of; a task may not add columns to the table. */
+static sl_status route_columns(const sl_table *table, enum sl_operation operation, const sl_type *input,
+                               const sl_type **out)
 {
     const sl_type *current = NULL, *columns = NULL;
-    sl_batch *rows = NULL;
     sl_status status = SL_OK;
-    if (tasks == 0)
-        return sl_input("rows cannot be routed to 0 tasks");
     SL_GO(writer_current_schema(table, &current));
-    SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, batch->schema, &columns)
-                                    : writer_row_columns(table, current, batch->schema, &columns));
-    if (operation != SL_OP_DELETE && columns->field_count > current->field_count) {
+    SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, input, &columns)
+                                    : writer_row_columns(table, current, input, &columns));
+    if (operation != SL_OP_DELETE && columns->field_count > current->field_count)
         status =
             sl_hint(sl_input("column %s is not in the table", columns->fields[current->field_count].name),
                     "tasks of a job cannot add columns; one plain write with the new column does");
-        goto done;
-    }
-    SL_GO(sl_batch_conform(batch, columns, &rows));
-    status = route_rows(table, rows, tasks, out);
+    else
+        *out = sl_type_ref(columns);
 done:
-    sl_batch_unref(rows);
     sl_type_unref(columns);
     sl_type_unref(current);
+    return status;
+}
+
+static sl_status route_batch(const sl_table *table, const sl_type *columns, sl_batch *batch, uint32_t tasks,
+                             uint32_t *out)
+{
+    sl_batch *rows;
+    SL_TRY(sl_batch_conform(batch, columns, &rows));
+    sl_status status = route_rows(table, rows, tasks, out);
+    sl_batch_unref(rows);
+    return status;
+}
+
+sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch *batch, uint32_t tasks,
+                   uint32_t *out)
+{
+    const sl_type *columns;
+    if (tasks == 0)
+        return sl_input("rows cannot be routed to 0 tasks");
+    SL_TRY(route_columns(table, operation, batch->schema, &columns));
+    sl_status status = route_batch(table, columns, batch, tasks, out);
+    sl_type_unref(columns);
     return status;
 }
 
@@ -129,12 +146,13 @@ static sl_status task_parse(const json_t *json, struct write_task *out)
 }
 
 /* A row that another task owns would make a second file group of its bucket: refused. */
-static sl_status check_routing(const sl_table *table, const struct write_task *task, sl_batch *batch)
+static sl_status check_routing(const sl_table *table, const struct write_task *task, const sl_type *columns,
+                               sl_batch *batch)
 {
     uint32_t *numbers = sl_calloc((size_t)batch->rows + 1, sizeof *numbers);
     if (!numbers)
         return sl_nomem();
-    sl_status status = sl_route(table, task->operation, batch, task->tasks, numbers);
+    sl_status status = route_batch(table, columns, batch, task->tasks, numbers);
     for (int64_t i = 0; i < batch->rows && !status; i++)
         if (numbers[i] != task->number)
             status = sl_input("row %" PRId64 " belongs to task %" PRIu32 ", not to task %" PRIu32, i,
@@ -146,18 +164,25 @@ static sl_status check_routing(const sl_table *table, const struct write_task *t
 static sl_status append_rows(sl_writer *w, const sl_table *table, const struct write_task *task,
                              sl_stream *rows, json_int_t *count)
 {
+    const sl_type *columns;
+    SL_TRY(route_columns(table, task->operation, rows->schema, &columns));
+    sl_status status = SL_OK;
     for (;;) {
         sl_batch *batch;
-        SL_TRY(sl_stream_next(rows, &batch));
+        SL_GO(sl_stream_next(rows, &batch));
         if (!batch)
-            return SL_OK;
-        sl_status status = check_routing(table, task, batch);
+            break;
+        status = check_routing(table, task, columns, batch);
         if (!status)
             status = sl_writer_append(w, batch);
         *count += batch->rows;
         sl_batch_unref(batch);
-        SL_TRY(status);
+        if (status)
+            goto done;
     }
+done:
+    sl_type_unref(columns);
+    return status;
 }
 
 sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows, json_t **result)

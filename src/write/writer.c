@@ -179,7 +179,9 @@ static sl_status write_all(sl_writer *w, sl_txn *txn, const sl_write_schema *sch
     c->flush.view = &view;
     c->flush.operation = w->operation;
     c->flush.saw_deletes = w->saw_deletes;
-    sl_status status = sl_pool_for(w->table->runtime.pool, w->router.group_count, commit_task, c);
+    sl_status status = bucket_count_check(w->table, &view);
+    if (!status)
+        status = sl_pool_for(w->table->runtime.pool, w->router.group_count, commit_task, c);
     sl_view_free(&view);
     return status;
 }

@@ -160,9 +160,6 @@ const char *sl_timeline_completion(const sl_timeline *timeline, const char *requ
 /* File name of an instant in a state: "T.commit.requested", "T.inflight", "T_C.deltacommit". `out` needs 96
  * bytes. */
 void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, char *out);
-/* The bytes of an instant's file; empty files give an empty buffer. */
-SL_MUST_USE sl_status sl_instant_read(const sl_table *table, const sl_instant *instant,
-                                      enum sl_instant_state state, sl_buf *out);
 /* Its decoded content: an object; an empty file gives {}. New reference. */
 SL_MUST_USE sl_status sl_instant_json(const sl_table *table, const sl_instant *instant,
                                       enum sl_instant_state state, json_t **out);

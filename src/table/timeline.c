@@ -229,8 +229,8 @@ const char *sl_timeline_completion(const sl_timeline *timeline, const char *requ
 
 #define INSTANT_BYTES_MAX ((size_t)1 << 30) /* a commit of a million files is some hundred MB */
 
-sl_status sl_instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
-                          sl_buf *out)
+static sl_status instant_read(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
+                              sl_buf *out)
 {
     char name[96], *path;
     sl_instant_file(instant, state, name);
@@ -272,7 +272,7 @@ sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum
     sl_buf bytes = {0};
     char name[96];
     sl_instant_file(instant, state, name);
-    sl_status status = sl_instant_read(table, instant, state, &bytes);
+    sl_status status = instant_read(table, instant, state, &bytes);
     if (!status)
         status = decode(&bytes, out);
     sl_buf_free(&bytes);

@@ -1,25 +1,10 @@
 /*
- * A file slice as one stream of merged rows.
- *
- *   1. logs that a completed log compaction replaced are left out, its own files take their place
- * (spec/lsm-layout.md 9)
- *   2. base and logs become runs, oldest first
- *   3. the merge folds them; without logs the base is handed through
+ * A file slice as one stream of merged rows: base and the logs that count (slice_logs.c) become runs, oldest first,
+ * and the merge folds them; without logs the base is handed through.
  */
 #include "slice/slice.h"
 #include <stdio.h>
 #include <string.h>
-
-/* ---- which logs count, and in what order --------------------------------------------------------------- */
-
-/* A log with what its headers say. Inline logs are read whole: their blocks become runs of their own. */
-struct source {
-    const sl_data_file *file;
-    sl_strings compacted;
-    struct sl_inline_log blocks;
-    const char *place; /* instant whose place in the order it takes */
-    bool dropped;
-};
 
 struct assembly {
     const sl_table *table;
@@ -27,8 +12,7 @@ struct assembly {
     const struct sl_slice_options *options;
     const sl_type *schema; /* what the runs carry: wanted columns and those that merging needs */
     const sl_type *delete_schema;
-    struct source *sources;
-    size_t count;
+    struct sl_slice_logs logs;
 };
 
 static sl_status relative_path(const sl_read_slice *slice, const sl_data_file *file, char **out)
@@ -36,143 +20,9 @@ static sl_status relative_path(const sl_read_slice *slice, const sl_data_file *f
     return sl_path_join(slice->group->partition, file->name, out);
 }
 
-static sl_status read_native_headers(const sl_table *table, const char *relative, struct source *source)
-{
-    char *path = NULL;
-    sl_file *file = NULL;
-    sl_parquet *parquet = NULL;
-    struct sl_log_headers headers = {0};
-    sl_status status = SL_OK;
-    SL_GO(sl_table_path(table, relative, &path));
-    SL_GO(sl_storage_open(table->storage, path, &file));
-    SL_GO(sl_parquet_open(file, NULL, &parquet));
-    SL_GO(sl_log_headers_read(parquet, &headers));
-    if (headers.forms_differ)
-        sl_warn(&table->runtime, "log %s: its two sets of headers differ, the newer form counts", relative);
-    if (headers.is_partial)
-        status = sl_unsupported("partial-update logs");
-    else if (source->file->parts.kind == SL_FILE_LOG && !headers.schema)
-        status = sl_corrupt("data log without SCHEMA header");
-    source->compacted = headers.compacted;
-    memset(&headers.compacted, 0, sizeof headers.compacted);
-done:
-    sl_log_headers_free(&headers);
-    sl_parquet_close(parquet);
-    sl_file_close(file);
-    sl_free(path);
-    return status;
-}
-
-static sl_status read_inline(const struct assembly *a, const char *relative, struct source *source)
-{
-    char *path = NULL;
-    sl_file *file = NULL;
-    sl_status status = SL_OK;
-    SL_GO(sl_table_path(a->table, relative, &path));
-    SL_GO(sl_storage_open(a->table->storage, path, &file));
-    SL_GO(sl_inline_log_read(file, a->schema, a->delete_schema, &a->table->runtime, &source->blocks));
-    for (size_t i = 0; i < source->blocks.count; i++)
-        for (size_t k = 0; k < source->blocks.pieces[i].compacted.count; k++)
-            if (!sl_strings_contain(&source->compacted, source->blocks.pieces[i].compacted.items[k]))
-                SL_GO(sl_strings_add(&source->compacted, source->blocks.pieces[i].compacted.items[k]));
-done:
-    sl_file_close(file);
-    sl_free(path);
-    return status;
-}
-
-static sl_status read_source(const struct assembly *a, struct source *source)
-{
-    char *relative;
-    SL_TRY(relative_path(a->slice, source->file, &relative));
-    sl_status status = strcmp(source->file->parts.format, "parquet") == 0
-                           ? read_native_headers(a->table, relative, source)
-                       : source->file->parts.kind == SL_FILE_INLINE_LOG
-                           ? read_inline(a, relative, source)
-                           : sl_unsupported("log format %s", source->file->parts.format);
-    status = sl_context(status, "log %s", relative);
-    sl_free(relative);
-    return status;
-}
-
-/* Every log whose instant a log compaction names is dropped, also the output of an inner log compaction: its
- * own list still counts, so nesting ends at the outermost. */
-static void drop_replaced(struct assembly *a)
-{
-    for (size_t i = 0; i < a->count; i++)
-        for (size_t k = 0; k < a->count; k++)
-            if (i != k && sl_strings_contain(&a->sources[i].compacted, a->sources[k].file->parts.instant) &&
-                strcmp(a->sources[i].file->parts.instant, a->sources[k].file->parts.instant) != 0) {
-                if (a->options->stats && !a->sources[k].dropped)
-                    atomic_fetch_add_explicit(&a->options->stats->logs_replaced, 1, memory_order_relaxed);
-                a->sources[k].dropped = true;
-            }
-}
-
-/* The newest replaced instant that is in the slice; a replaced log compaction stands for the place it took
- * itself. */
-static void take_places(struct assembly *a)
-{
-    for (size_t i = 0; i < a->count; i++)
-        a->sources[i].place = a->sources[i].file->parts.instant;
-    for (size_t round = 0; round < a->count;
-         round++) { /* inner places first: each round settles one more level of nesting */
-        bool changed = false;
-        for (size_t i = 0; i < a->count; i++) {
-            const char *newest = NULL;
-            for (size_t k = 0; k < a->count; k++)
-                if (a->sources[k].dropped && k != i &&
-                    sl_strings_contain(&a->sources[i].compacted, a->sources[k].file->parts.instant) &&
-                    (!newest || strcmp(a->sources[k].place, newest) > 0))
-                    newest = a->sources[k].place;
-            if (newest && strcmp(newest, a->sources[i].place) != 0) {
-                a->sources[i].place = newest;
-                changed = true;
-            }
-        }
-        if (!changed)
-            return;
-    }
-}
-
-/* Insertion sort by place: stable, so files of one log compaction keep their own order, and logs of the slice
- * before a pending compaction stay before those after it. Only log compactions ever move. */
-static void order_by_place(struct assembly *a)
-{
-    for (size_t i = 1; i < a->count; i++) {
-        struct source moved = a->sources[i];
-        if (moved.compacted.count == 0)
-            continue;
-        size_t at = i;
-        while (at > 0 && strcmp(a->sources[at - 1].place, moved.place) > 0) {
-            a->sources[at] = a->sources[at - 1];
-            at--;
-        }
-        a->sources[at] = moved;
-    }
-}
-
-static sl_status load_sources(struct assembly *a)
-{
-    SL_NEW_ARRAY(a->sources, a->slice->log_count + 1);
-    a->count = a->slice->log_count;
-    for (size_t i = 0; i < a->count; i++)
-        a->sources[i].file = a->slice->logs[i];
-    for (size_t i = 0; i < a->count; i++)
-        SL_TRY(read_source(a, &a->sources[i]));
-    drop_replaced(a);
-    take_places(a);
-    order_by_place(a);
-    return SL_OK;
-}
-
 static void assembly_free(struct assembly *a)
 {
-    for (size_t i = 0; i < a->count; i++) {
-        sl_strings_free(&a->sources[i].compacted);
-        sl_inline_log_free(&a->sources[i].blocks);
-    }
-    sl_free(a->sources);
+    sl_slice_logs_free(&a->logs);
     sl_type_unref(a->schema);
     sl_type_unref(a->delete_schema);
 }
@@ -254,7 +104,7 @@ static sl_status add_file_run(const struct assembly *a, const sl_data_file *file
     return SL_OK;
 }
 
-static sl_status add_inline_runs(const struct assembly *a, struct source *source, struct run_list *list)
+static sl_status add_inline_runs(const struct assembly *a, struct sl_slice_log *source, struct run_list *list)
 {
     for (size_t i = 0; i < source->blocks.count; i++) {
         struct sl_inline_piece *piece = &source->blocks.pieces[i];
@@ -275,18 +125,18 @@ static sl_status add_inline_runs(const struct assembly *a, struct source *source
 static sl_status open_runs(struct assembly *a, struct run_list *list)
 {
     size_t most = 1;
-    for (size_t i = 0; i < a->count; i++)
-        most += a->sources[i].dropped ? 0 : 1 + a->sources[i].blocks.count;
+    for (size_t i = 0; i < a->logs.count; i++)
+        most += a->logs.items[i].dropped ? 0 : 1 + a->logs.items[i].blocks.count;
     SL_NEW_ARRAY(list->runs, most);
     if (a->slice->base)
         SL_TRY(add_file_run(a, a->slice->base, list));
-    for (size_t i = 0; i < a->count; i++) {
-        if (a->sources[i].dropped)
+    for (size_t i = 0; i < a->logs.count; i++) {
+        if (a->logs.items[i].dropped)
             continue;
-        if (a->sources[i].file->parts.kind == SL_FILE_INLINE_LOG)
-            SL_TRY(add_inline_runs(a, &a->sources[i], list));
+        if (a->logs.items[i].file->parts.kind == SL_FILE_INLINE_LOG)
+            SL_TRY(add_inline_runs(a, &a->logs.items[i], list));
         else
-            SL_TRY(add_file_run(a, a->sources[i].file, list));
+            SL_TRY(add_file_run(a, a->logs.items[i].file, list));
     }
     return SL_OK;
 }
@@ -311,6 +161,13 @@ static sl_status open_base_only(const sl_table *table, const sl_read_slice *slic
     return status;
 }
 
+static void count_logs(const struct assembly *a)
+{
+    for (size_t i = 0; i < a->logs.count && a->options->stats; i++)
+        if (a->logs.items[i].dropped)
+            atomic_fetch_add_explicit(&a->options->stats->logs_replaced, 1, memory_order_relaxed);
+}
+
 static sl_status open_merged(struct assembly *a, sl_stream **out)
 {
     const struct sl_slice_options *o = a->options;
@@ -318,7 +175,9 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
     struct sl_merge_options rules;
     sl_stream *merged;
     sl_status status = SL_OK;
-    SL_GO(load_sources(a));
+    SL_GO(sl_slice_logs_load(a->table, a->slice, &(struct sl_slice_log_schemas){a->schema, a->delete_schema},
+                             &a->logs));
+    count_logs(a);
     SL_GO(open_runs(a, &list));
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs, list.count, memory_order_relaxed);

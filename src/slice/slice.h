@@ -3,6 +3,7 @@
  * and the one way to write a data file.
  *
  *   sl_run_open        a data file as a run: projected, conformed to the wanted schema, in key order
+ *   sl_slice_logs      which logs of a slice count, and in what order
  *   sl_slice_open      a file slice as one stream of merged rows: reads, compactions
  *   sl_file_writer     a base file, data log or delete log, with footers, marker and write stat
  */
@@ -49,6 +50,29 @@ struct sl_slice_options {
  * needs are read beside the wanted ones and dropped again. */
 SL_MUST_USE sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
                                     const struct sl_slice_options *options, sl_stream **out);
+
+/* A log of a slice with what its headers say. */
+struct sl_slice_log {
+    const sl_data_file *file; /* borrowed from the view */
+    sl_strings compacted;     /* instants of the logs that it replaces: the output of a log compaction */
+    const char
+        *place;   /* instant whose place in the order it takes: its own, or that of the newest replaced log */
+    bool dropped; /* replaced: readers leave it out */
+    struct sl_inline_log blocks; /* an inline log's */
+};
+/* The logs of a slice in the order of the merge, oldest first, replaced ones still among them (spec/lsm-layout.md 9). */
+struct sl_slice_logs {
+    struct sl_slice_log *items;
+    size_t count;
+};
+struct sl_slice_log_schemas {
+    const sl_type *rows, *deletes; /* what the blocks of inline logs are conformed to */
+};
+/* Reads the logs' headers. `schemas` NULL: the blocks of inline logs are not read. `slice` must outlive the result. */
+SL_MUST_USE sl_status sl_slice_logs_load(const sl_table *table, const sl_read_slice *slice,
+                                         const struct sl_slice_log_schemas *schemas,
+                                         struct sl_slice_logs *out);
+void sl_slice_logs_free(struct sl_slice_logs *logs); /* zero-initialised is fine */
 
 struct sl_run_options {
     const sl_type *schema; /* columns wanted, conformed */

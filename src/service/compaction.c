@@ -84,6 +84,7 @@ struct fold {
     sl_table *table;
     sl_txn *txn;
     const char *instant, *partition, *file_id, *base_name, *base_instant;
+    bool is_replaced; /* since the plan was made: there is nothing to fold any more */
     uint32_t number, attempt;
     sl_strings log_names;
     sl_view view;
@@ -136,8 +137,11 @@ static sl_status fold_find_files(struct fold *f)
     for (size_t g = 0; f->view.partition_count && g < f->view.partitions[0].group_count; g++)
         if (strcmp(f->view.partitions[0].groups[g].file_id, f->file_id) == 0)
             group = &f->view.partitions[0].groups[g];
-    if (!group)
-        return sl_corrupt("file group %s of the plan is not there", f->file_id);
+    if (!group) {
+        SL_TRY(sl_group_is_replaced(f->table, &f->view.timeline, f->partition, f->file_id, &f->is_replaced));
+        return f->is_replaced ? SL_OK
+                              : sl_corrupt("file group %s of the plan is not there", f->file_id);
+    }
     f->slice.group = group;
     if (f->base_name && !(f->slice.base = find_file(group, f->base_name)))
         return sl_corrupt("base file %s of the plan is not there", f->base_name);
@@ -235,9 +239,9 @@ static sl_status fold_run(sl_table *table, sl_txn *txn, const json_t *task, uint
     sl_status status = fold_parse(&f, task);
     if (!status)
         status = fold_find_files(&f);
-    if (!status)
+    if (!status && !f.is_replaced)
         status = fold_schema(&f);
-    if (!status)
+    if (!status && !f.is_replaced)
         status = fold_write(&f);
     if (status && f.file_id)
         status = sl_context(status, "compaction of partition %s, file group %s", f.partition, f.file_id);

@@ -1,4 +1,4 @@
-/* HoodieCommitMetadata from write stats (spec/timeline.md 6). */
+/* HoodieCommitMetadata from write stats, and what a replacecommit has besides (spec/timeline.md 5.1, 6). */
 #include "table/table_int.h"
 #include <string.h>
 
@@ -126,5 +126,21 @@ sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, cons
     /* json_pack takes both over, also on failure */
     *out = json_pack("{s:o, s:b, s:o, s:n, s:s}", "partitionToWriteStats", partitions, "compacted", compacted,
                      "extraMetadata", extra, "version", "operationType", operation);
+    return *out ? SL_OK : sl_nomem();
+}
+
+sl_status commit_metadata_replaces(json_t *metadata, const json_t *replaced)
+{
+    json_t *ids = replaced ? json_deep_copy(replaced) : json_object();
+    return json_object_set_new(metadata, "partitionToReplaceFileIds", ids) ? sl_nomem() : SL_OK;
+}
+
+sl_status sl_replace_request(const char *operation, json_t **out)
+{
+    /* As Hudi 1.2.0 has them: an overwrite says nothing, a delete of partitions says what it is. */
+    *out = operation ? json_pack("{s:s, s:n, s:{}, s:i}", "operationType", operation, "clusteringPlan",
+                                 "extraMetadata", "version", 1)
+                     : json_pack("{s:n, s:n, s:n, s:n}", "operationType", "clusteringPlan", "extraMetadata",
+                                 "version");
     return *out ? SL_OK : sl_nomem();
 }

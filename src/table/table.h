@@ -204,6 +204,8 @@ SL_MUST_USE sl_status sl_write_stat_parse(const json_t *json,
                                           sl_write_stat *out); /* what sl_write_stat_json gave */
 SL_MUST_USE sl_status sl_commit_metadata_json(const sl_write_stat *stats, size_t count, const char *operation,
                                               const char *schema, bool compacted, json_t **out);
+/* Content of a replacecommit's requested file; `operation` NULL: an overwrite's, which is all null. New reference. */
+SL_MUST_USE sl_status sl_replace_request(const char *operation, json_t **out);
 
 /* ---- view ---------------------------------------------------------------------------------------------- */
 
@@ -246,6 +248,9 @@ struct sl_view_options {
 SL_MUST_USE sl_status sl_view_load(const sl_table *table, const struct sl_view_options *options,
                                    sl_view *out);
 void sl_view_free(sl_view *view);
+/* Whether a completed replacecommit of the timeline hides the group. */
+SL_MUST_USE sl_status sl_group_is_replaced(const sl_table *table, const sl_timeline *timeline,
+                                           const char *partition, const char *file_id, bool *out);
 SL_MUST_USE sl_status sl_partitions_list(const sl_table *table,
                                          sl_strings *out); /* folders that hold .hoodie_partition_metadata */
 
@@ -285,6 +290,10 @@ SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const char *partition, const 
                                       const char *kind);
 /* Stats are copied. Thread-safe. */
 SL_MUST_USE sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat);
+/* A replacecommit hides this file group from its completion on; `file_id` NULL: the partition is named, without a group.
+ * One thread at a time. */
+SL_MUST_USE sl_status sl_txn_replace(sl_txn *txn, const char *partition, const char *file_id);
+const json_t *sl_txn_replaced(const sl_txn *txn); /* partition -> file ids; NULL: none. Borrowed. */
 /* Removes announced files that no stat names, then publishes: this is the commit. `schema`: Avro text without
  * meta columns; NULL: the table's schema is unchanged. completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is
  * rolled back. */

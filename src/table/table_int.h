@@ -43,6 +43,9 @@ SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant)
  * lock. */
 SL_MUST_USE sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char *out);
 
+/* Makes commit metadata that of a replacecommit; `replaced`: partition -> file ids, NULL: none. */
+SL_MUST_USE sl_status commit_metadata_replaces(json_t *metadata, const json_t *replaced);
+
 /* Creates a timeline file exclusively; record NULL: empty. */
 SL_MUST_USE sl_status instant_create(const sl_table *table, const sl_instant *instant,
                                      enum sl_instant_state state, const json_t *content, const char *record);

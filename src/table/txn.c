@@ -25,6 +25,7 @@ struct sl_txn {
     sl_strings partitions; /* known to have their metadata file */
     sl_write_stat *stats;
     size_t stat_count, stat_cap;
+    json_t *replaced; /* of a replacecommit: partition -> file ids that are hidden from its completion on */
 };
 
 const char *sl_txn_instant(const sl_txn *txn) { return txn->instant.requested; }
@@ -35,6 +36,7 @@ static void txn_free(sl_txn *txn)
     for (size_t i = 0; i < txn->stat_count; i++)
         sl_write_stat_free(&txn->stats[i]);
     sl_free(txn->stats);
+    json_decref(txn->replaced);
     sl_strings_free(&txn->partitions);
     sl_timeline_free(&txn->timeline);
     sl_free((char *)(uintptr_t)txn->operation);
@@ -177,6 +179,21 @@ sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
     return status;
 }
 
+sl_status sl_txn_replace(sl_txn *txn, const char *partition, const char *file_id)
+{
+    json_t *ids;
+    if (!txn->replaced && !(txn->replaced = json_object()))
+        return sl_nomem();
+    if (!(ids = json_object_get(txn->replaced, partition))) {
+        ids = json_array();
+        if (json_object_set_new(txn->replaced, partition, ids))
+            return sl_internal("the path of partition %s cannot be stored", partition);
+    }
+    return file_id && json_array_append_new(ids, json_string(file_id)) ? sl_nomem() : SL_OK;
+}
+
+const json_t *sl_txn_replaced(const sl_txn *txn) { return txn->replaced; }
+
 /* ---- commit -------------------------------------------------------------------------------------------- */
 
 /* Tasks finish in any order; the commit lists their files in one. */
@@ -229,8 +246,9 @@ static sl_status txn_complete(sl_txn *txn, const json_t *metadata)
     if (!status)
         status = instant_draw(txn->table, &now, txn->instant.completed);
     sl_timeline_free(&now);
-    return status ? status
-                  : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, "HoodieCommitMetadata");
+    const char *record = txn->instant.completed_as == SL_ACTION_REPLACECOMMIT ? "HoodieReplaceCommitMetadata"
+                                                                              : "HoodieCommitMetadata";
+    return status ? status : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, record);
 }
 
 /* After a failed create: an error of the last fsync may come when the file is already there, and then it counts. Where that
@@ -274,6 +292,8 @@ sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
         qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
     SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested,
                                   &metadata));
+    if (txn->instant.completed_as == SL_ACTION_REPLACECOMMIT)
+        SL_GO(commit_metadata_replaces(metadata, txn->replaced));
     status = txn_complete(txn, metadata);
     if (status && completed_file_may_exist(txn)) {
         status = sl_context(status, "instant %s is published, but perhaps not yet durable",

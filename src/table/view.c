@@ -111,6 +111,16 @@ static sl_status collect_replaced(const sl_table *table, const sl_timeline *time
     return SL_OK;
 }
 
+sl_status sl_group_is_replaced(const sl_table *table, const sl_timeline *timeline, const char *partition,
+                               const char *file_id, bool *out)
+{
+    struct group_marks marks = {0};
+    sl_status status = collect_replaced(table, timeline, &marks);
+    *out = !status && mark_find(&marks, partition, file_id);
+    marks_free(&marks);
+    return status;
+}
+
 static sl_status collect_pending_compactions(const sl_table *table, const sl_timeline *timeline,
                                              struct group_marks *marks)
 {

@@ -5,12 +5,14 @@
  *     rows -> [definition, repetition | values or dictionary indexes] -> page body -> codec -> header +
  * stored body
  *
- * Every chunk starts with a dictionary, unless an encoding was asked for. It is given up when the first page
- * shows that it does not pay (that page is then encoded anew, as PLAIN) or when it has grown to
- * WRITE_DICTIONARY_BYTES (pages written so far keep using it). Values without dictionary are gathered as PLAIN
- * and encoded when their page is closed; under "automatic" the first such page tries what there is.
+ * Every chunk starts with a dictionary, unless an encoding was asked for. It is given up when hardly any of the
+ * first values repeat, when the first page shows that it does not pay (what the page has is then encoded anew, as
+ * PLAIN) or when it has grown to WRITE_DICTIONARY_BYTES (pages written so far keep using it). Values without
+ * dictionary are gathered as PLAIN and encoded when their page is closed; under "automatic" the first such page tries
+ * what there is.
  *
- * Pages start at row boundaries and end at page_rows rows or page_bytes bytes, whatever comes first.
+ * Pages start at row boundaries. They end at every multiple of page_rows rows of the row group, in all leaves alike,
+ * so that a stretch of rows can be copied as the pages it is (writer_copy.c); and at page_bytes bytes in between.
  */
 #include "parquet/write_int.h"
 
@@ -109,6 +111,32 @@ static sl_status give_dictionary_up(struct leaf_writer *w)
     w->dictionary_active = false;
     dictionary_free(&w->dictionary);
     return SL_OK;
+}
+
+/* Columns of keys and measurements, whose values hardly repeat, need not fill a dictionary for a whole page to show
+ * it. Of n values from D, about n*n / 2D repeat one before them; so r repeats in n values let the page of N values
+ * expect N*N*r / n*n of them. Each spares its bytes, and every value pays for an index. */
+#define DICTIONARY_SAMPLE (2 * WRITE_BLOCK)
+
+static bool dictionary_is_hopeless(const struct leaf_writer *w)
+{
+    double seen = (double)w->page_values, page = (double)w->settings->page_rows;
+    double repeats = (seen - w->dictionary.count) * (page / seen) * (page / seen);
+    double spared = repeats * (double)w->page_raw_bytes / seen;
+    double indexes = page * index_width(&w->dictionary) / 8;
+    return spared < indexes / 2; /* a sample may mislead: when in doubt the whole page shows it */
+}
+
+static sl_status look_at_sample(struct leaf_writer *w)
+{
+    if (!w->dictionary_active || w->dictionary_decided || w->page_values < DICTIONARY_SAMPLE ||
+        w->settings->page_rows < 2 * DICTIONARY_SAMPLE || !dictionary_is_hopeless(w))
+        return SL_OK;
+    w->dictionary_decided = true;
+    if (w->leaf->kind == WRITE_BYTES)
+        SL_TRY(bounds_add_entries(&w->page_bounds, &w->dictionary, w->indexes, (size_t)w->page_values,
+                                  w->page_number));
+    return give_dictionary_up(w);
 }
 
 /* Version 1 has the length in front, version 2 in the page header. *bytes: without that length. */
@@ -381,10 +409,17 @@ static size_t page_bytes(const struct leaf_writer *w)
     return w->body.len;
 }
 
+/* Rows up to where every leaf ends a page. */
+static int64_t rows_to_border(const struct leaf_writer *w)
+{
+    return w->settings->page_rows - w->rows % w->settings->page_rows;
+}
+
 static sl_status close_full_page(struct leaf_writer *w, struct write_scratch *s)
 {
+    SL_TRY(look_at_sample(w));
     size_t bytes = page_bytes(w) + (w->leaf->flat ? 0 : w->definition.len / 8 + w->repetition.len / 8);
-    if (w->page_rows >= w->settings->page_rows || bytes >= w->settings->page_bytes ||
+    if (w->rows % w->settings->page_rows == 0 || bytes >= w->settings->page_bytes ||
         (w->dictionary_active && w->dictionary.storage.len >= WRITE_DICTIONARY_BYTES))
         return leaf_writer_close_page(w, s);
     return SL_OK;
@@ -507,7 +542,7 @@ static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const 
     if (from + count > INT32_MAX)
         return sl_input("column %s: more than 2^31 rows in one batch", w->leaf->name);
     while (count > 0) {
-        int64_t n = w->settings->page_rows - w->page_rows;
+        int64_t n = rows_to_border(w);
         n = n < WRITE_BLOCK ? n : WRITE_BLOCK;
         n = n < count ? n : count;
         int64_t fit = rows_that_fit(w->leaf, column, from, n, page_budget(w));
@@ -566,7 +601,7 @@ static sl_status put_nested(struct leaf_writer *w, struct write_scratch *s, cons
                             int64_t from, int64_t count, int64_t file_row)
 {
     while (count > 0) {
-        int64_t n = w->settings->page_rows - w->page_rows;
+        int64_t n = rows_to_border(w);
         n = n < WRITE_BLOCK ? n : WRITE_BLOCK;
         n = n < count ? n : count;
         size_t budget = page_budget(w);

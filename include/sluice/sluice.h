@@ -131,13 +131,20 @@ SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char 
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-enum sluice_operation { SLUICE_INSERT, SLUICE_UPSERT, SLUICE_BULK_INSERT, SLUICE_DELETE };
+enum sluice_operation {
+    SLUICE_INSERT,
+    SLUICE_UPSERT,
+    SLUICE_BULK_INSERT,
+    SLUICE_DELETE,
+    SLUICE_INSERT_OVERWRITE,       /* the rows take the place of all rows in the partitions that they touch */
+    SLUICE_INSERT_OVERWRITE_TABLE, /* the rows take the place of the whole table, which is empty when there are none */
+};
 
 typedef struct sluice_commit_info {
     size_t size;
     char instant[32];      /* requested time; "" when there was nothing to write */
     char completed[32];    /* completion time */
-    char action[32];       /* "commit", "deltacommit", "compaction" */
+    char action[32];       /* "commit", "deltacommit", "replacecommit", "compaction" */
     uint64_t rows_in;      /* rows appended; compaction: log records read */
     uint64_t rows_written; /* rows in the new files */
     uint64_t rows_inserted, rows_updated, rows_deleted;
@@ -145,6 +152,7 @@ typedef struct sluice_commit_info {
                                  the file group existed */
     uint64_t file_groups, partitions, files, bytes, spilled_runs;
     double seconds;
+    uint64_t file_groups_replaced; /* hidden by an overwrite or a delete of partitions */
 } sluice_commit_info;
 
 typedef struct sluice_writer sluice_writer;

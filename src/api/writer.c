@@ -23,6 +23,7 @@ void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
                                .counts_are_known = r->counts_known,
                                .file_groups = r->file_groups,
                                .partitions = r->partitions,
+                               .file_groups_replaced = r->groups_replaced,
                                .files = r->files,
                                .bytes = r->bytes,
                                .spilled_runs = r->spilled_runs,
@@ -36,8 +37,9 @@ void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
 
 sl_status api_operation(enum sluice_operation operation, enum sl_operation *out)
 {
-    static const enum sl_operation operations[] = {SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT,
-                                                   SL_OP_DELETE};
+    static const enum sl_operation operations[] = {SL_OP_INSERT,      SL_OP_UPSERT,
+                                                   SL_OP_BULK_INSERT, SL_OP_DELETE,
+                                                   SL_OP_INSERT_OVERWRITE, SL_OP_INSERT_OVERWRITE_TABLE};
     if ((unsigned)operation >= sizeof operations / sizeof *operations)
         return sl_input("operation %d is unknown", (int)operation);
     *out = operations[operation];

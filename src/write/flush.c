@@ -1,7 +1,8 @@
 /*
  * One file group of a commit. Three ways, by what is there and what the layout wants:
  *
- *   create   no slice yet: a sorted base file (only when no row may be a delete: see below)
+ *   create   no slice yet, or a group that replaces another: a sorted base file (without slice only when no row may be a
+ *            delete: see below)
  *   merge    copy-on-write: base and rows folded into a new base file of the same group
  *   log      lsm_tree: rows reduced to operands, a sorted data log and, when needed, a delete log
  *
@@ -79,7 +80,7 @@ static void task_close(struct task *t)
 
 static bool keeps_duplicates(const struct flush *flush)
 {
-    return (flush->operation == SL_OP_INSERT || flush->operation == SL_OP_BULK_INSERT) &&
+    return operation_inserts(flush->operation) &&
            !sl_table_setting_true(flush->table, "hoodie.combine.before.insert", false);
 }
 
@@ -338,10 +339,12 @@ sl_status flush_group(struct flush *flush, struct write_group *group, const char
 {
     struct task t = {
         .flush = flush, .group = group, .partition = partition, .number = flush->numbers.first_task + number};
-    bool logs = flush->table->type == SL_MERGE_ON_READ;
-    struct bucket_group found;
+    bool replaces = operation_replaces(flush->operation);
+    bool logs = flush->table->type == SL_MERGE_ON_READ && !replaces;
+    struct bucket_group found = {.exists = false};
     sl_status status = SL_OK;
-    SL_GO(bucket_group_find(flush->table, flush->view, partition, group->bucket, &found));
+    SL_GO(replaces ? sl_bucket_file_id(group->bucket, false, found.file_id)
+                   : bucket_group_find(flush->table, flush->view, partition, group->bucket, &found));
     snprintf(t.file_id, sizeof t.file_id, "%s", found.file_id);
     t.base = found.base;
     t.exists = found.exists;

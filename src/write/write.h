@@ -17,7 +17,14 @@
 
 #include "slice/slice.h"
 
-enum sl_operation { SL_OP_INSERT, SL_OP_UPSERT, SL_OP_BULK_INSERT, SL_OP_DELETE };
+enum sl_operation {
+    SL_OP_INSERT,
+    SL_OP_UPSERT,
+    SL_OP_BULK_INSERT,
+    SL_OP_DELETE,
+    SL_OP_INSERT_OVERWRITE,       /* replaces the partitions that the rows touch */
+    SL_OP_INSERT_OVERWRITE_TABLE, /* replaces every partition; without rows: empties the table */
+};
 const char *sl_operation_name(enum sl_operation operation); /* "UPSERT", as commits carry it */
 
 struct sl_write_result {
@@ -29,12 +36,14 @@ struct sl_write_result {
     bool counts_known; /* false: lsm_tree logs are written without looking keys up */
     uint64_t files, bytes;
     uint64_t file_groups, partitions;
+    uint64_t groups_replaced;
     uint64_t spilled_runs;
     double seconds;
 };
 
 void sl_write_result_add(struct sl_write_result *result, const sl_write_stat *stat);
-enum sl_action sl_write_action(const sl_table *table); /* deltacommit or commit */
+/* deltacommit, commit or replacecommit */
+enum sl_action sl_write_action(const sl_table *table, enum sl_operation operation);
 
 typedef struct sl_writer sl_writer; /* one thread at a time */
 /* Checks that the table may be written and that `input` fits it: every column of the table is there (or

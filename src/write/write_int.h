@@ -43,6 +43,19 @@ struct stamp {
 SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp,
                                  sl_stream **out);
 
+/* What an operation is. */
+bool operation_replaces(enum sl_operation operation);
+bool operation_inserts(enum sl_operation operation); /* rows are new: no key is looked up */
+/* Begins the transaction of an operation. */
+SL_MUST_USE sl_status write_begin(sl_table *table, enum sl_operation operation, sl_txn **out);
+/* Names the groups that an operation replaces; `touched` are the partitions of its rows. Adds to *replaced. */
+SL_MUST_USE sl_status replace_groups(const sl_table *table, enum sl_operation operation,
+                                     const sl_strings *touched, sl_txn *txn, uint64_t *replaced);
+SL_MUST_USE sl_status replace_all_groups(const sl_view *view, sl_txn *txn, uint64_t *replaced);
+/* Whether a write of so many rows changes anything. */
+SL_MUST_USE sl_status replace_has_work(const sl_table *table, enum sl_operation operation, uint64_t rows,
+                                       bool *out);
+
 /* Columns of a write: what a row is conformed to before its key is made. Each result is a new reference. */
 SL_MUST_USE sl_status writer_current_schema(const sl_table *table, const sl_type **out);
 /* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in them. */
@@ -64,6 +77,7 @@ struct flush_numbers {
     uint32_t attempt;
 };
 /* The write of what was appended inside a transaction of another process; its stats are collected by `txn`. */
+const sl_strings *writer_partitions(const sl_writer *w); /* that its rows touch; borrowed */
 SL_MUST_USE sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
 
 /* The file group of a bucket in a partition, as a view knows it. */

@@ -97,11 +97,9 @@ sl_status sl_write_job_begin(sl_table *table, enum sl_operation operation, uint3
         return sl_input("a job of %" PRIu32 " tasks", tasks);
     SL_NEW(job);
     *job = (sl_write_job){.table = table, .operation = operation, .tasks = tasks, .start = sl_monotonic()};
-    struct sl_txn_options options = {.action = sl_write_action(table),
-                                     .operation = sl_operation_name(operation)};
     sl_status status = sl_table_check_writable(table);
     if (!status)
-        status = sl_txn_begin(table, &options, &job->txn);
+        status = write_begin(table, operation, &job->txn);
     if (status)
         sl_free(job);
     else
@@ -136,7 +134,7 @@ static sl_status task_parse(const json_t *json, struct write_task *out)
     json_int_t operation, number, tasks;
     if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:I, s:I, s:I}", "instant", &out->instant, "operation",
                     &operation, "number", &number, "tasks", &tasks) ||
-        operation < SL_OP_INSERT || operation > SL_OP_DELETE || number < 0 || tasks <= number ||
+        operation < SL_OP_INSERT || operation > SL_OP_INSERT_OVERWRITE_TABLE || number < 0 || tasks <= number ||
         tasks > UINT32_MAX / GROUPS_PER_TASK)
         return sl_input("this is no task of a write");
     out->operation = (enum sl_operation)operation;
@@ -185,6 +183,17 @@ done:
     return status;
 }
 
+/* What the commit must know of a task beside its files. */
+static sl_status answer_add(json_t *answer, json_int_t rows, const sl_strings *partitions)
+{
+    json_t *paths = json_array();
+    bool failed = json_object_set_new(answer, "rows", json_integer(rows)) ||
+                  json_object_set_new(answer, "partitions", paths);
+    for (size_t i = 0; i < partitions->count && !failed; i++)
+        failed = json_array_append_new(paths, json_string(partitions->items[i]));
+    return failed ? sl_nomem() : SL_OK;
+}
+
 sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows, json_t **result)
 {
     struct write_task task;
@@ -195,19 +204,17 @@ sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows,
     json_t *answer = NULL;
     sl_status status = SL_OK;
     SL_GO(task_parse(json, &task));
-    SL_GO(sl_txn_join(table, sl_write_action(table), task.instant, &txn));
+    SL_GO(sl_txn_join(table, sl_write_action(table, task.operation), task.instant, &txn));
     SL_GO(sl_random_bytes(&attempt, sizeof attempt));
     SL_GO(sl_writer_open(table, task.operation, rows->schema, &w));
     SL_GO(append_rows(w, table, &task, rows, &rows_in));
     SL_GO(writer_run_task(w, txn, &(struct flush_numbers){task.number * GROUPS_PER_TASK, attempt >> 1}));
     SL_GO(sl_txn_result(txn, json, &answer));
-    if (json_object_set_new(answer, "rows", json_integer(rows_in))) {
-        json_decref(answer);
-        status = sl_nomem();
-        goto done;
-    }
+    SL_GO(answer_add(answer, rows_in, writer_partitions(w)));
     *result = answer;
+    answer = NULL;
 done:
+    json_decref(answer);
     sl_writer_close(w);
     sl_txn_leave(txn);
     sl_stream_close(rows);
@@ -231,11 +238,39 @@ static sl_status count_rows(const sl_write_job *job, json_t *const *results, siz
     return SL_OK;
 }
 
+static sl_status add_once(sl_strings *list, const char *text)
+{
+    if (!text)
+        return sl_input("a task's result has a partition that is no text");
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], text) == 0)
+            return SL_OK;
+    return sl_strings_add(list, text);
+}
+
+/* The partitions that the tasks' rows touched; both results of a task that ran twice name the same. */
+static sl_status replace_touched(const sl_write_job *job, json_t *const *results, size_t count,
+                                 uint64_t *replaced)
+{
+    sl_strings touched = {0};
+    sl_status status = SL_OK;
+    const json_t *path;
+    size_t k;
+    for (size_t i = 0; i < count; i++)
+        json_array_foreach(json_object_get(results[i], "partitions"), k, path)
+            SL_GO(add_once(&touched, json_string_value(path)));
+    status = replace_groups(job->table, job->operation, &touched, job->txn, replaced);
+done:
+    sl_strings_free(&touched);
+    return status;
+}
+
 sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t count,
                               struct sl_write_result *result)
 {
-    struct sl_write_result r = {.action = sl_action_name(sl_write_action(job->table)),
-                                .counts_known = job->table->type == SL_COPY_ON_WRITE};
+    struct sl_write_result r = {.action = sl_action_name(sl_write_action(job->table, job->operation)),
+                                .counts_known = job->table->type == SL_COPY_ON_WRITE ||
+                                                operation_replaces(job->operation)};
     size_t stat_count;
     sl_status status = SL_OK;
     memcpy(r.instant, sl_txn_instant(job->txn), SL_INSTANT_BYTES);
@@ -244,6 +279,7 @@ sl_status sl_write_job_commit(sl_write_job *job, json_t *const *results, size_t 
     for (size_t i = 0; i < stat_count; i++)
         sl_write_result_add(&r, &stats[i]);
     SL_GO(count_rows(job, results, count, &r.rows_in));
+    SL_GO(replace_touched(job, results, count, &r.groups_replaced));
     sl_txn *txn = job->txn;
     job->txn = NULL;
     SL_GO(sl_txn_commit(txn, NULL, r.completed));

@@ -3,12 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *sl_operation_name(enum sl_operation operation)
-{
-    static const char *const names[] = {"INSERT", "UPSERT", "BULK_INSERT", "DELETE"};
-    return names[operation];
-}
-
 struct sl_writer {
     sl_table *table;
     enum sl_operation operation;
@@ -151,11 +145,6 @@ struct commit {
     atomic_uint_fast64_t done;
 };
 
-enum sl_action sl_write_action(const sl_table *table)
-{
-    return table->type == SL_MERGE_ON_READ ? SL_ACTION_DELTACOMMIT : SL_ACTION_COMMIT;
-}
-
 static sl_status commit_task(void *context, size_t index)
 {
     struct commit *c = context;
@@ -195,7 +184,7 @@ static void result_fill(const sl_writer *w, const struct commit *c, struct sl_wr
     r->deleted = atomic_load(&c->flush.deleted);
     r->files = atomic_load(&c->flush.files);
     r->bytes = atomic_load(&c->flush.bytes);
-    r->counts_known = w->table->type == SL_COPY_ON_WRITE;
+    r->counts_known = w->table->type == SL_COPY_ON_WRITE || operation_replaces(w->operation);
     r->file_groups = w->router.group_count;
     r->partitions = w->router.partitions.count;
     r->spilled_runs = w->router.spilled_runs;
@@ -226,21 +215,22 @@ static sl_status writer_flush(sl_writer *w, sl_txn *txn, const sl_timeline *time
 
 sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 {
-    struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table))};
+    struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table, w->operation))};
     struct commit c = {0};
     sl_write_schema schema = {0};
     sl_txn *txn = NULL;
+    bool has_work;
     sl_status status = SL_OK;
-    if (w->rows_in == 0) {
+    SL_TRY(replace_has_work(w->table, w->operation, w->rows_in, &has_work));
+    if (!has_work) {
         result_fill(w, &c, &r);
         *result = r;
         return SL_OK;
     }
-    struct sl_txn_options options = {.action = sl_write_action(w->table),
-                                     .operation = sl_operation_name(w->operation)};
-    SL_GO(sl_txn_begin(w->table, &options, &txn));
+    SL_GO(write_begin(w->table, w->operation, &txn));
     memcpy(r.instant, sl_txn_instant(txn), SL_INSTANT_BYTES);
     SL_GO(writer_flush(w, txn, sl_txn_timeline(txn), &(struct flush_numbers){0}, &schema, &c));
+    SL_GO(replace_groups(w->table, w->operation, &w->router.partitions, txn, &r.groups_replaced));
     sl_txn *committing = txn;
     txn = NULL;
     SL_GO(sl_txn_commit(committing, schema.data_text, r.completed));
@@ -252,6 +242,8 @@ done:
     sl_write_schema_free(&schema);
     return status;
 }
+
+const sl_strings *writer_partitions(const sl_writer *w) { return &w->router.partitions; }
 
 sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers)
 {

@@ -169,6 +169,11 @@ SLUICE_API int sluice_writer_append_stream(sluice_writer *w, struct ArrowArraySt
 SLUICE_API int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e);
 SLUICE_API void sluice_writer_close(sluice_writer *w); /* what was not committed is dropped; NULL is fine */
 
+/* Deletes whole partitions by a replacecommit; a partition is named by its path or as field=value[/field=value].
+ * SLUICE_E_NOT_FOUND when a name fits none, SLUICE_E_CONFLICT while a service is planned on one. */
+SLUICE_API int sluice_table_delete_partitions(sluice_table *t, const char *const *partitions, size_t count,
+                                              sluice_commit_info *info, sluice_error *e);
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_scan sluice_scan;

@@ -125,3 +125,13 @@ int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_erro
         api_commit_info(&result, info);
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }
+
+int sluice_table_delete_partitions(sluice_table *t, const char *const *partitions, size_t count,
+                                   sluice_commit_info *info, sluice_error *e)
+{
+    struct sl_write_result result;
+    sl_status status = sl_delete_partitions(t->table, partitions, count, &result);
+    if (!status)
+        api_commit_info(&result, info);
+    return api_result(sl_context(status, "table %s", t->table->uri), e);
+}

@@ -239,6 +239,7 @@ double monotonic_seconds(void);
 
 /* ---- an open table ------------------------------------------------------------------------------------- */
 
+void memory_prepare(void); /* before anything is allocated */
 void signals_install(
     void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
 bool interrupted(void);
@@ -266,6 +267,9 @@ int cmd_upsert(const struct args *args);
 int cmd_insert(const struct args *args);
 int cmd_bulk_insert(const struct args *args);
 int cmd_delete(const struct args *args);
+int cmd_insert_overwrite(const struct args *args);
+int cmd_insert_overwrite_table(const struct args *args);
+int cmd_delete_partition(const struct args *args);
 int cmd_query(const struct args *args);
 int cmd_compact(const struct args *args);
 int cmd_rollback(const struct args *args);

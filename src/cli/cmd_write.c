@@ -1,4 +1,4 @@
-/* upsert, insert, bulk-insert, delete: inputs -> writer -> one commit. */
+/* The writing verbs: inputs -> writer -> one commit; and delete-partition. */
 #include "inputs.h"
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +194,11 @@ static int run_write(const struct args *args, enum sluice_operation operation)
 int cmd_upsert(const struct args *args) { return run_write(args, SLUICE_UPSERT); }
 int cmd_insert(const struct args *args) { return run_write(args, SLUICE_INSERT); }
 int cmd_bulk_insert(const struct args *args) { return run_write(args, SLUICE_BULK_INSERT); }
+int cmd_insert_overwrite(const struct args *args) { return run_write(args, SLUICE_INSERT_OVERWRITE); }
+int cmd_insert_overwrite_table(const struct args *args)
+{
+    return run_write(args, SLUICE_INSERT_OVERWRITE_TABLE);
+}
 
 int cmd_delete(const struct args *args)
 {
@@ -202,4 +207,20 @@ int cmd_delete(const struct args *args)
         return fail_usage(args, has_files ? "files and --where do not go together"
                                           : "files with keys, or --where, are missing");
     return run_write(args, SLUICE_DELETE);
+}
+
+int cmd_delete_partition(const struct args *args)
+{
+    sluice_table *table;
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e = {0};
+    int status = session_open(args, 0, NULL, &table);
+    if (status)
+        return status;
+    if (sluice_table_delete_partitions(table, args->arguments + 1, args->argument_count - 1, &info, &e))
+        status = fail_error(args, &e);
+    else
+        print_commit(args, &info, -1);
+    session_close(table);
+    return status;
 }

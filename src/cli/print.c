@@ -236,6 +236,8 @@ static json_t *count_or_null(const sluice_commit_info *info, uint64_t n)
 
 static json_t *text_or_null(const char *text) { return *text ? json_string(text) : json_null(); }
 
+static bool replaces(const sluice_commit_info *info) { return strcmp(info->action, "replacecommit") == 0; }
+
 static void print_commit_json(const char *verb, const sluice_commit_info *info, int64_t rejected)
 {
     json_t *o = json_object();
@@ -252,6 +254,8 @@ static void print_commit_json(const char *verb, const sluice_commit_info *info, 
         json_object_set_new(o, "rows_rejected", json_integer(rejected));
     json_object_set_new(o, "file_groups", json_integer((json_int_t)info->file_groups));
     json_object_set_new(o, "partitions", json_integer((json_int_t)info->partitions));
+    if (replaces(info))
+        json_object_set_new(o, "file_groups_replaced", json_integer((json_int_t)info->file_groups_replaced));
     json_object_set_new(o, "files", json_integer((json_int_t)info->files));
     json_object_set_new(o, "bytes", json_integer((json_int_t)info->bytes));
     json_object_set_new(o, "spilled_runs", json_integer((json_int_t)info->spilled_runs));
@@ -296,6 +300,9 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
         print_part(info->rows_written, "rows written", true);
     if (rejected > 0)
         print_part((uint64_t)rejected, "rejected", false);
+    if (replaces(info))
+        print_part(info->file_groups_replaced,
+                   info->file_groups_replaced == 1 ? "file group replaced" : "file groups replaced", true);
     print_part(info->files, info->files == 1 ? "file" : "files", true);
     printf(", %s", bytes_text(info->bytes, text));
     printf(", %s", seconds_text(info->seconds, text));
@@ -314,6 +321,8 @@ void explain_commit(const struct args *args, const sluice_commit_info *info)
         return;
     explain_line("partitions", info->partitions);
     explain_line("file groups", info->file_groups);
+    if (replaces(info))
+        explain_line("replaced", info->file_groups_replaced);
     explain_line("rows in", info->rows_in);
     explain_line("rows written", info->rows_written);
     explain_line("bytes written", info->bytes);

@@ -59,6 +59,11 @@ SL_MUST_USE sl_status sl_writer_append(sl_writer *w, sl_batch *batch);
 SL_MUST_USE sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result);
 void sl_writer_close(sl_writer *w); /* what was not committed is gone; NULL is fine */
 
+/* Hides every row of the named partitions. A name is a partition's path or `field=value[/field=value]`; SL_E_NOT_FOUND when it
+ * fits none, SL_E_CONFLICT while a service is planned on one of them. Empty partitions only: no instant. */
+SL_MUST_USE sl_status sl_delete_partitions(sl_table *table, const char *const *names, size_t count,
+                                           struct sl_write_result *result);
+
 /* ---- writes in parts ----------------------------------------------------------------------------------- */
 
 /* A distributed engine brings all rows of a file group to one task: sl_route tells the task of each row, by a hash of

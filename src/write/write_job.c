@@ -242,10 +242,7 @@ static sl_status add_once(sl_strings *list, const char *text)
 {
     if (!text)
         return sl_input("a task's result has a partition that is no text");
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], text) == 0)
-            return SL_OK;
-    return sl_strings_add(list, text);
+    return sl_strings_contain(list, text) ? SL_OK : sl_strings_add(list, text);
 }
 
 /* The partitions that the tasks' rows touched; both results of a task that ran twice name the same. */

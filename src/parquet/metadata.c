@@ -1,6 +1,5 @@
-/* Decoders and encoders of metadata.h: one pair of functions for each struct of the format. */
+/* The format's structures (spec/parquet.md 1.1) as tables: what metadata.h holds of them, by field id. */
 #include "parquet/metadata.h"
-#include "parquet/thrift.h"
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
@@ -34,1195 +33,438 @@ const char *parquet_codec_name(int codec)
     return codec >= 0 && codec < 8 ? names[codec] : "unknown";
 }
 
-/* ---- decoding ------------------------------------------------------------------------------------------ */
+/* ---- schema -------------------------------------------------------------------------------------------- */
 
-/* A thrift reader and where the results live. */
-struct decoder {
-    struct thrift_reader r;
-    sl_arena *arena;
-    bool out_of_memory;
+#define S struct parquet_logical
+static const struct thrift_shape time_unit = {.size = sizeof(enum parquet_unit), .last_id = PARQUET_NANOS};
+static const struct thrift_member decimal_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, scale), THRIFT_ALWAYS},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, precision), THRIFT_ALWAYS},
+};
+static const struct thrift_member time_members[] = {
+    [1] = {THRIFT_BOOLEAN, THRIFT_AT(S, utc), THRIFT_ALWAYS},
+    [2] = {THRIFT_UNION, THRIFT_AT(S, unit), THRIFT_ALWAYS, .shape = &time_unit},
+};
+static const struct thrift_member integer_members[] = {
+    [1] = {THRIFT_INT8, THRIFT_AT(S, bit_width), THRIFT_ALWAYS},
+    [2] = {THRIFT_BOOLEAN, THRIFT_AT(S, is_signed), THRIFT_ALWAYS},
+};
+static const struct thrift_shape decimal = {THRIFT_SHAPE(S, decimal_members)};
+static const struct thrift_shape time = {THRIFT_SHAPE(S, time_members)};
+static const struct thrift_shape integer = {THRIFT_SHAPE(S, integer_members)};
+static const struct thrift_member logical_types[] = {
+    [PARQUET_LOGICAL_DECIMAL] = {THRIFT_RECORD, .shape = &decimal},
+    [PARQUET_LOGICAL_TIME] = {THRIFT_RECORD, .shape = &time},
+    [PARQUET_LOGICAL_TIMESTAMP] = {THRIFT_RECORD, .shape = &time},
+    [PARQUET_LOGICAL_INTEGER] = {THRIFT_RECORD, .shape = &integer},
+};
+static const struct thrift_shape logical_type = {THRIFT_SHAPE(S, logical_types)};
+#undef S
+
+#define S struct parquet_schema_element
+static const struct thrift_member schema_element_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, type), THRIFT_IF(FLAG, S, has_type)},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, type_length), THRIFT_IF(NONZERO, S, type_length)},
+    [3] = {THRIFT_INT32, THRIFT_AT(S, repetition), THRIFT_IF(FLAG, S, has_repetition)},
+    [4] = {THRIFT_TEXT, THRIFT_AT(S, name), THRIFT_ALWAYS},
+    [5] = {THRIFT_INT32, THRIFT_AT(S, children), THRIFT_IF(NO_FLAG, S, has_type)},
+    [6] = {THRIFT_INT32, THRIFT_AT(S, converted), THRIFT_IF(SET_32, S, converted)},
+    [7] = {THRIFT_INT32, THRIFT_AT(S, scale), THRIFT_IF(FLAG, S, has_scale)},
+    [8] = {THRIFT_INT32, THRIFT_AT(S, precision), THRIFT_IF(FLAG, S, has_precision)},
+    [9] = {THRIFT_INT32, THRIFT_AT(S, field_id), THRIFT_IF(FLAG, S, has_field_id)},
+    [10] = {THRIFT_UNION, THRIFT_AT(S, logical), THRIFT_IF(NONZERO, S, logical.kind), .shape = &logical_type},
+};
+static const struct thrift_shape schema_element = {
+    THRIFT_SHAPE(S, schema_element_members),
+    .fresh = &(const S){.converted = PARQUET_CONVERTED_NONE},
+    .required = 1u << 4,
+    .missing = "schema element without name",
+    .least_bytes = 3,
+};
+#undef S
+
+/* ---- column chunks ------------------------------------------------------------------------------------- */
+
+#define S struct parquet_statistics
+static const struct thrift_member statistics_members[] = {
+    [1] = {THRIFT_BYTES, THRIFT_AT(S, max), THRIFT_IF(POINTER, S, max)},
+    [2] = {THRIFT_BYTES, THRIFT_AT(S, min), THRIFT_IF(POINTER, S, min)},
+    [3] = {THRIFT_INT64, THRIFT_AT(S, null_count), THRIFT_IF(FLAG, S, has_null_count)},
+    [4] = {THRIFT_INT64, THRIFT_AT(S, distinct_count), THRIFT_IF(FLAG, S, has_distinct_count)},
+    [5] = {THRIFT_BYTES, THRIFT_AT(S, max_value), THRIFT_IF(POINTER, S, max_value)},
+    [6] = {THRIFT_BYTES, THRIFT_AT(S, min_value), THRIFT_IF(POINTER, S, min_value)},
+    [7] = {THRIFT_BOOL_INT, THRIFT_AT(S, max_exact), THRIFT_IF(SET_32, S, max_exact)},
+    [8] = {THRIFT_BOOL_INT, THRIFT_AT(S, min_exact), THRIFT_IF(SET_32, S, min_exact)},
+    [9] = {THRIFT_INT64, THRIFT_AT(S, nan_count), THRIFT_IF(FLAG, S, has_nan_count)},
+};
+static const struct thrift_shape statistics = {
+    THRIFT_SHAPE(S, statistics_members),
+    .fresh = &(const S){.max_exact = -1, .min_exact = -1},
+};
+#undef S
+
+#define S struct parquet_key_value
+static const struct thrift_member key_value_members[] = {
+    [1] = {THRIFT_TEXT, THRIFT_AT(S, key), THRIFT_ALWAYS},
+    [2] = {THRIFT_TEXT, THRIFT_AT(S, value), .count = offsetof(S, value_len), THRIFT_IF(POINTER, S, value)},
+};
+static const struct thrift_shape key_value = {
+    THRIFT_SHAPE(S, key_value_members),
+    .required = 1u << 1,
+    .missing = "key-value pair without key",
+    .least_bytes = 3,
+};
+#undef S
+
+#define S struct parquet_encoding_stats
+static const struct thrift_member encoding_stats_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, page_type), THRIFT_ALWAYS},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, encoding), THRIFT_ALWAYS},
+    [3] = {THRIFT_INT32, THRIFT_AT(S, count), THRIFT_ALWAYS},
+};
+static const struct thrift_shape encoding_stats = {THRIFT_SHAPE(S, encoding_stats_members), .least_bytes = 1};
+#undef S
+
+#define S struct parquet_size_statistics
+static const struct thrift_member size_statistics_members[] = {
+    [1] = {THRIFT_INT64, THRIFT_AT(S, unencoded_bytes), THRIFT_IF(SET_64, S, unencoded_bytes)},
+    [2] = {THRIFT_INT64, THRIFT_LIST_AT(S, repetition_histogram, repetition_levels),
+           THRIFT_IF(COUNT, S, repetition_levels)},
+    [3] = {THRIFT_INT64, THRIFT_LIST_AT(S, definition_histogram, definition_levels),
+           THRIFT_IF(COUNT, S, definition_levels)},
+};
+static const struct thrift_shape size_statistics = {
+    THRIFT_SHAPE(S, size_statistics_members),
+    .fresh = &(const S){.unencoded_bytes = -1},
+};
+#undef S
+
+#define S struct parquet_column_meta
+static const struct thrift_member column_meta_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, type), THRIFT_ALWAYS},
+    [2] = {THRIFT_INT32, THRIFT_LIST_AT(S, encodings, encoding_count), THRIFT_ALWAYS},
+    [3] = {THRIFT_TEXT, THRIFT_LIST_AT(S, path, path_count), THRIFT_ALWAYS},
+    [4] = {THRIFT_INT32, THRIFT_AT(S, codec), THRIFT_ALWAYS},
+    [5] = {THRIFT_INT64, THRIFT_AT(S, num_values), THRIFT_ALWAYS, .not_negative = true},
+    [6] = {THRIFT_INT64, THRIFT_AT(S, total_uncompressed_size), THRIFT_ALWAYS, .not_negative = true},
+    [7] = {THRIFT_INT64, THRIFT_AT(S, total_compressed_size), THRIFT_ALWAYS, .not_negative = true},
+    [8] = {THRIFT_RECORD, THRIFT_LIST_AT(S, key_values, key_value_count),
+           THRIFT_IF(COUNT, S, key_value_count), .shape = &key_value},
+    [9] = {THRIFT_INT64, THRIFT_AT(S, data_page_offset), THRIFT_ALWAYS},
+    [10] = {THRIFT_INT64, THRIFT_AT(S, index_page_offset), THRIFT_IF(SET_64, S, index_page_offset)},
+    [11] = {THRIFT_INT64, THRIFT_AT(S, dictionary_page_offset), THRIFT_IF(SET_64, S, dictionary_page_offset)},
+    [12] = {THRIFT_RECORD, THRIFT_AT(S, statistics), THRIFT_IF(FLAG, S, has_statistics),
+            .shape = &statistics},
+    [13] = {THRIFT_RECORD, THRIFT_LIST_AT(S, encoding_stats, encoding_stats_count),
+            THRIFT_IF(COUNT, S, encoding_stats_count), .shape = &encoding_stats},
+    [14] = {THRIFT_INT64, THRIFT_AT(S, bloom_filter_offset), THRIFT_IF(SET_64, S, bloom_filter_offset)},
+    /* before the id was given out, a fork had a list here */
+    [15] = {THRIFT_INT32, THRIFT_AT(S, bloom_filter_length), THRIFT_IF(SET_32, S, bloom_filter_length),
+            .lenient = true},
+    [16] = {THRIFT_RECORD, THRIFT_AT(S, size_statistics), THRIFT_IF(FLAG, S, has_size_statistics),
+            .shape = &size_statistics},
+};
+static const struct thrift_shape column_meta = {
+    THRIFT_SHAPE(S, column_meta_members),
+    .fresh = &(const S){.index_page_offset = -1,
+                        .dictionary_page_offset = -1,
+                        .bloom_filter_offset = -1,
+                        .bloom_filter_length = -1},
+    .required = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9,
+    .missing = "column metadata lacks a required field",
+};
+#undef S
+
+#define S struct parquet_column_chunk
+static const struct thrift_member column_chunk_members[] = {
+    [1] = {THRIFT_TEXT, THRIFT_AT(S, file_path), THRIFT_IF(POINTER, S, file_path)},
+    [2] = {THRIFT_INT64, THRIFT_AT(S, file_offset), THRIFT_ALWAYS},
+    [3] = {THRIFT_RECORD, THRIFT_AT(S, meta), THRIFT_IF(FLAG, S, has_meta), .shape = &column_meta},
+    [4] = {THRIFT_INT64, THRIFT_AT(S, offset_index_offset), THRIFT_IF(SET_64, S, offset_index_offset)},
+    [5] = {THRIFT_INT32, THRIFT_AT(S, offset_index_length), THRIFT_IF(SET_64, S, offset_index_offset)},
+    [6] = {THRIFT_INT64, THRIFT_AT(S, column_index_offset), THRIFT_IF(SET_64, S, column_index_offset)},
+    [7] = {THRIFT_INT32, THRIFT_AT(S, column_index_length), THRIFT_IF(SET_64, S, column_index_offset)},
+    [8] = {THRIFT_MARK, THRIFT_AT(S, encrypted)},
+    [9] = {THRIFT_MARK, THRIFT_AT(S, encrypted)},
+};
+static const struct thrift_shape column_chunk = {
+    THRIFT_SHAPE(S, column_chunk_members),
+    .fresh = &(const S){.offset_index_offset = -1, .column_index_offset = -1},
+    .least_bytes = 3,
+};
+#undef S
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+#define S struct parquet_sorting_column
+static const struct thrift_member sorting_column_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, column), THRIFT_ALWAYS},
+    [2] = {THRIFT_BOOLEAN, THRIFT_AT(S, descending), THRIFT_ALWAYS},
+    [3] = {THRIFT_BOOLEAN, THRIFT_AT(S, nulls_first), THRIFT_ALWAYS},
+};
+static const struct thrift_shape sorting_column = {THRIFT_SHAPE(S, sorting_column_members), .least_bytes = 1};
+#undef S
+
+#define S struct parquet_row_group
+static const struct thrift_member row_group_members[] = {
+    [1] = {THRIFT_RECORD, THRIFT_LIST_AT(S, columns, column_count), THRIFT_ALWAYS, .shape = &column_chunk},
+    [2] = {THRIFT_INT64, THRIFT_AT(S, total_byte_size), THRIFT_ALWAYS},
+    [3] = {THRIFT_INT64, THRIFT_AT(S, num_rows), THRIFT_ALWAYS, .not_negative = true},
+    [4] = {THRIFT_RECORD, THRIFT_LIST_AT(S, sorting, sorting_count), THRIFT_IF(COUNT, S, sorting_count),
+           .shape = &sorting_column},
+    [5] = {THRIFT_INT64, THRIFT_AT(S, file_offset), THRIFT_IF(SET_64, S, file_offset)},
+    [6] = {THRIFT_INT64, THRIFT_AT(S, total_compressed_size), THRIFT_IF(SET_64, S, total_compressed_size)},
+    [7] = {THRIFT_INT16, THRIFT_AT(S, ordinal), THRIFT_IF(SET_32, S, ordinal)},
+};
+static const struct thrift_shape row_group = {
+    THRIFT_SHAPE(S, row_group_members),
+    .fresh = &(const S){.file_offset = -1, .total_compressed_size = -1, .ordinal = -1},
+    .required = 1u << 3,
+    .missing = "row group without row count",
+    .least_bytes = 3,
+};
+#undef S
+
+static const struct thrift_shape column_order = {
+    .size = sizeof(enum parquet_column_order),
+    .last_id = PARQUET_ORDER_INT96_TIMESTAMP,
+    .least_bytes = 1,
 };
 
-static void *alloc_array(struct decoder *d, size_t count, size_t size)
-{
-    size_t bytes;
-    if (count == 0 || d->r.error)
-        return NULL;
-    void *p = sl_mul_overflows(count, size, &bytes) ? NULL : sl_arena_alloc(d->arena, bytes);
-    if (p) {
-        memset(p, 0, bytes);
-        return p;
-    }
-    d->out_of_memory = true;
-    thrift_fail(&d->r, "out of memory");
-    return NULL;
-}
-
-static sl_status decoder_status(const struct decoder *d, const char *what, uint64_t offset)
-{
-    return d->out_of_memory ? sl_nomem() : thrift_reader_status(&d->r, what, offset);
-}
-
-static const char *copy_text(struct decoder *d, const uint8_t *data, size_t len)
-{
-    if (d->r.error)
-        return NULL;
-    char *copy = sl_arena_strndup(d->arena, len ? (const char *)data : "", len);
-    if (!copy) {
-        d->out_of_memory = true;
-        thrift_fail(&d->r, "out of memory");
-    }
-    return copy;
-}
-
-static const char *read_text(struct decoder *d, const struct thrift_field *f, size_t *len_out)
-{
-    size_t len;
-    const uint8_t *data = thrift_binary(&d->r, f, &len);
-    if (len_out)
-        *len_out = len;
-    return copy_text(d, data, len);
-}
-
-static struct parquet_bytes copy_bytes(struct decoder *d, const uint8_t *data, size_t len)
-{
-    return (struct parquet_bytes){(const uint8_t *)copy_text(d, data, len), len};
-}
-
-static struct parquet_bytes read_bytes(struct decoder *d, const struct thrift_field *f)
-{
-    size_t len;
-    const uint8_t *data = thrift_binary(&d->r, f, &len);
-    return copy_bytes(d, data, len);
-}
-
-static enum parquet_unit decode_unit(struct decoder *d, const struct thrift_field *field)
-{
-    enum parquet_unit unit = 0;
-    struct thrift_field f;
-    if (!thrift_is_struct(&d->r, field))
-        return unit;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (f.id >= PARQUET_MILLIS && f.id <= PARQUET_NANOS)
-            unit = (enum parquet_unit)f.id;
-        thrift_skip(&d->r, f.type);
-    }
-    return unit;
-}
-
-/* The members of the one struct that the LogicalType union holds. */
-static void decode_logical_members(struct decoder *d, struct parquet_logical *out)
-{
-    struct thrift_field f;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (out->kind == PARQUET_LOGICAL_DECIMAL && f.id == 1)
-            out->scale = thrift_i32(&d->r, &f);
-        else if (out->kind == PARQUET_LOGICAL_DECIMAL && f.id == 2)
-            out->precision = thrift_i32(&d->r, &f);
-        else if ((out->kind == PARQUET_LOGICAL_TIME || out->kind == PARQUET_LOGICAL_TIMESTAMP) && f.id == 1)
-            out->utc = thrift_bool(&d->r, &f);
-        else if ((out->kind == PARQUET_LOGICAL_TIME || out->kind == PARQUET_LOGICAL_TIMESTAMP) && f.id == 2)
-            out->unit = decode_unit(d, &f);
-        else if (out->kind == PARQUET_LOGICAL_INTEGER && f.id == 1)
-            out->bit_width = thrift_i32(&d->r, &f);
-        else if (out->kind == PARQUET_LOGICAL_INTEGER && f.id == 2)
-            out->is_signed = thrift_bool(&d->r, &f);
-        else
-            thrift_skip(&d->r, f.type);
-    }
-}
-
-static void decode_logical(struct decoder *d, const struct thrift_field *field, struct parquet_logical *out)
-{
-    struct thrift_field f;
-    if (!thrift_is_struct(&d->r, field))
-        return;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        out->kind = (enum parquet_logical_kind)f.id;
-        if (f.type == THRIFT_STRUCT)
-            decode_logical_members(d, out);
-        else
-            thrift_skip(&d->r, f.type);
-    }
-}
-
-static void decode_schema_element(struct decoder *d, struct parquet_schema_element *e)
-{
-    struct thrift_field f;
-    e->converted = PARQUET_CONVERTED_NONE;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        switch (f.id) {
-        case 1:
-            e->has_type = true;
-            e->type = (enum parquet_physical)thrift_i32(&d->r, &f);
-            break;
-        case 2:
-            e->type_length = thrift_i32(&d->r, &f);
-            break;
-        case 3:
-            e->has_repetition = true;
-            e->repetition = (enum parquet_repetition)thrift_i32(&d->r, &f);
-            break;
-        case 4:
-            e->name = read_text(d, &f, NULL);
-            break;
-        case 5:
-            e->children = thrift_i32(&d->r, &f);
-            break;
-        case 6:
-            e->converted = thrift_i32(&d->r, &f);
-            break;
-        case 7:
-            e->has_scale = true;
-            e->scale = thrift_i32(&d->r, &f);
-            break;
-        case 8:
-            e->has_precision = true;
-            e->precision = thrift_i32(&d->r, &f);
-            break;
-        case 9:
-            e->has_field_id = true;
-            e->field_id = thrift_i32(&d->r, &f);
-            break;
-        case 10:
-            decode_logical(d, &f, &e->logical);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-    if (!e->name)
-        thrift_fail(&d->r, "schema element without name");
-}
-
-static void decode_statistics(struct decoder *d, const struct thrift_field *field,
-                              struct parquet_statistics *s)
-{
-    struct thrift_field f;
-    s->max_exact = s->min_exact = -1;
-    if (!thrift_is_struct(&d->r, field))
-        return;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        switch (f.id) {
-        case 1:
-            s->max = read_bytes(d, &f);
-            break;
-        case 2:
-            s->min = read_bytes(d, &f);
-            break;
-        case 3:
-            s->has_null_count = true;
-            s->null_count = thrift_i64(&d->r, &f);
-            break;
-        case 4:
-            s->has_distinct_count = true;
-            s->distinct_count = thrift_i64(&d->r, &f);
-            break;
-        case 5:
-            s->max_value = read_bytes(d, &f);
-            break;
-        case 6:
-            s->min_value = read_bytes(d, &f);
-            break;
-        case 7:
-            s->max_exact = thrift_bool(&d->r, &f);
-            break;
-        case 8:
-            s->min_exact = thrift_bool(&d->r, &f);
-            break;
-        case 9:
-            s->has_nan_count = true;
-            s->nan_count = thrift_i64(&d->r, &f);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-}
-
-static void decode_key_value(struct decoder *d, struct parquet_key_value *kv)
-{
-    struct thrift_field f;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (f.id == 1)
-            kv->key = read_text(d, &f, NULL);
-        else if (f.id == 2)
-            kv->value = read_text(d, &f, &kv->value_len);
-        else
-            thrift_skip(&d->r, f.type);
-    }
-    if (!kv->key)
-        thrift_fail(&d->r, "key-value pair without key");
-}
-
-static struct parquet_key_value *decode_key_values(struct decoder *d, const struct thrift_field *f,
-                                                   size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_STRUCT, 3);
-    struct parquet_key_value *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++)
-        decode_key_value(d, &list[i]);
-    return list;
-}
-
-static const int32_t *decode_i32_list(struct decoder *d, const struct thrift_field *f, size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_I32, 1);
-    int32_t *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++)
-        list[i] = (int32_t)thrift_element_i64(&d->r);
-    return list;
-}
-
-static const char *const *decode_text_list(struct decoder *d, const struct thrift_field *f, size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_BINARY, 1);
-    const char **list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++) {
-        size_t len;
-        const uint8_t *data = thrift_element_binary(&d->r, &len);
-        list[i] = copy_text(d, data, len);
-    }
-    return list;
-}
-
-static const struct parquet_encoding_stats *
-decode_encoding_stats(struct decoder *d, const struct thrift_field *field, size_t *count)
-{
-    *count = thrift_list(&d->r, field, THRIFT_STRUCT, 1);
-    struct parquet_encoding_stats *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++) {
-        struct thrift_field f;
-        for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-            if (f.id == 1)
-                list[i].page_type = thrift_i32(&d->r, &f);
-            else if (f.id == 2)
-                list[i].encoding = thrift_i32(&d->r, &f);
-            else if (f.id == 3)
-                list[i].count = thrift_i32(&d->r, &f);
-            else
-                thrift_skip(&d->r, f.type);
-        }
-    }
-    return list;
-}
-
-static int64_t *decode_i64_list(struct decoder *d, const struct thrift_field *f, size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_I64, 1);
-    int64_t *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++)
-        list[i] = thrift_element_i64(&d->r);
-    return list;
-}
-
-static void decode_size_statistics(struct decoder *d, const struct thrift_field *field,
-                                   struct parquet_size_statistics *out)
-{
-    struct thrift_field f;
-    out->unencoded_bytes = -1;
-    if (!thrift_is_struct(&d->r, field))
-        return;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (f.id == 1)
-            out->unencoded_bytes = thrift_i64(&d->r, &f);
-        else if (f.id == 2)
-            out->repetition_histogram = decode_i64_list(d, &f, &out->repetition_levels);
-        else if (f.id == 3)
-            out->definition_histogram = decode_i64_list(d, &f, &out->definition_levels);
-        else
-            thrift_skip(&d->r, f.type);
-    }
-}
-
-static void decode_column_meta(struct decoder *d, struct parquet_column_meta *m)
-{
-    enum { REQUIRED = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 };
-    unsigned seen = 0;
-    struct thrift_field f;
-    m->index_page_offset = m->dictionary_page_offset = m->bloom_filter_offset = -1;
-    m->bloom_filter_length = -1;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (f.id >= 0 && f.id < 32)
-            seen |= 1u << f.id;
-        switch (f.id) {
-        case 1:
-            m->type = (enum parquet_physical)thrift_i32(&d->r, &f);
-            break;
-        case 2:
-            m->encodings = decode_i32_list(d, &f, &m->encoding_count);
-            break;
-        case 3:
-            m->path = decode_text_list(d, &f, &m->path_count);
-            break;
-        case 4:
-            m->codec = thrift_i32(&d->r, &f);
-            break;
-        case 5:
-            m->num_values = thrift_i64(&d->r, &f);
-            break;
-        case 6:
-            m->total_uncompressed_size = thrift_i64(&d->r, &f);
-            break;
-        case 7:
-            m->total_compressed_size = thrift_i64(&d->r, &f);
-            break;
-        case 8:
-            m->key_values = decode_key_values(d, &f, &m->key_value_count);
-            break;
-        case 9:
-            m->data_page_offset = thrift_i64(&d->r, &f);
-            break;
-        case 10:
-            m->index_page_offset = thrift_i64(&d->r, &f);
-            break;
-        case 11:
-            m->dictionary_page_offset = thrift_i64(&d->r, &f);
-            break;
-        case 12:
-            m->has_statistics = true;
-            decode_statistics(d, &f, &m->statistics);
-            break;
-        case 13:
-            m->encoding_stats = decode_encoding_stats(d, &f, &m->encoding_stats_count);
-            break;
-        case 14:
-            m->bloom_filter_offset = thrift_i64(&d->r, &f);
-            break;
-        case 15:
-            if (f.type == THRIFT_I32) /* before the id was given out, a fork had a list here */
-                m->bloom_filter_length = thrift_i32(&d->r, &f);
-            else
-                thrift_skip(&d->r, f.type);
-            break;
-        case 16:
-            m->has_size_statistics = true;
-            decode_size_statistics(d, &f, &m->size_statistics);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-    if ((seen & REQUIRED) != REQUIRED)
-        thrift_fail(&d->r, "column metadata lacks a required field");
-    else if (m->num_values < 0 || m->total_compressed_size < 0 || m->total_uncompressed_size < 0)
-        thrift_fail(&d->r, "column metadata with a negative size");
-}
-
-static void decode_column_chunk(struct decoder *d, struct parquet_column_chunk *c)
-{
-    struct thrift_field f;
-    c->offset_index_offset = c->column_index_offset = -1;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        switch (f.id) {
-        case 1:
-            c->file_path = read_text(d, &f, NULL);
-            break;
-        case 2:
-            c->file_offset = thrift_i64(&d->r, &f);
-            break;
-        case 3:
-            c->has_meta = true;
-            if (thrift_is_struct(&d->r, &f))
-                decode_column_meta(d, &c->meta);
-            break;
-        case 4:
-            c->offset_index_offset = thrift_i64(&d->r, &f);
-            break;
-        case 5:
-            c->offset_index_length = thrift_i32(&d->r, &f);
-            break;
-        case 6:
-            c->column_index_offset = thrift_i64(&d->r, &f);
-            break;
-        case 7:
-            c->column_index_length = thrift_i32(&d->r, &f);
-            break;
-        case 8:
-        case 9:
-            c->encrypted = true;
-            thrift_skip(&d->r, f.type);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-}
-
-static const struct parquet_sorting_column *decode_sorting(struct decoder *d,
-                                                           const struct thrift_field *field, size_t *count)
-{
-    *count = thrift_list(&d->r, field, THRIFT_STRUCT, 1);
-    struct parquet_sorting_column *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++) {
-        struct thrift_field f;
-        for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-            if (f.id == 1)
-                list[i].column = thrift_i32(&d->r, &f);
-            else if (f.id == 2)
-                list[i].descending = thrift_bool(&d->r, &f);
-            else if (f.id == 3)
-                list[i].nulls_first = thrift_bool(&d->r, &f);
-            else
-                thrift_skip(&d->r, f.type);
-        }
-    }
-    return list;
-}
-
-static void decode_row_group(struct decoder *d, struct parquet_row_group *g)
-{
-    struct thrift_field f;
-    bool has_rows = false;
-    g->file_offset = g->total_compressed_size = -1;
-    g->ordinal = -1;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        switch (f.id) {
-        case 1:
-            g->column_count = thrift_list(&d->r, &f, THRIFT_STRUCT, 3);
-            g->columns = alloc_array(d, g->column_count, sizeof *g->columns);
-            for (size_t i = 0; i < g->column_count && !d->r.error; i++)
-                decode_column_chunk(d, &g->columns[i]);
-            break;
-        case 2:
-            g->total_byte_size = thrift_i64(&d->r, &f);
-            break;
-        case 3:
-            has_rows = true;
-            g->num_rows = thrift_i64(&d->r, &f);
-            break;
-        case 4:
-            g->sorting = decode_sorting(d, &f, &g->sorting_count);
-            break;
-        case 5:
-            g->file_offset = thrift_i64(&d->r, &f);
-            break;
-        case 6:
-            g->total_compressed_size = thrift_i64(&d->r, &f);
-            break;
-        case 7:
-            g->ordinal = thrift_i32(&d->r, &f);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-    if (!has_rows)
-        thrift_fail(&d->r, "row group without row count");
-    else if (g->num_rows < 0)
-        thrift_fail(&d->r, "negative row count");
-}
-
-static uint8_t decode_column_order(struct decoder *d)
-{
-    uint8_t order = PARQUET_ORDER_UNKNOWN;
-    struct thrift_field f;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        if (f.id >= PARQUET_ORDER_TYPE && f.id <= PARQUET_ORDER_INT96_TIMESTAMP)
-            order = (uint8_t)f.id;
-        thrift_skip(&d->r, f.type);
-    }
-    return order;
-}
-
-static void decode_column_orders(struct decoder *d, const struct thrift_field *f,
-                                 struct parquet_file_metadata *m)
-{
-    m->has_column_orders = true;
-    m->column_order_count = thrift_list(&d->r, f, THRIFT_STRUCT, 1);
-    uint8_t *orders = alloc_array(d, m->column_order_count, 1);
-    for (size_t i = 0; i < m->column_order_count && !d->r.error; i++)
-        orders[i] = decode_column_order(d);
-    m->column_orders = orders;
-}
-
-static void decode_file_metadata(struct decoder *d, struct parquet_file_metadata *m)
-{
-    struct thrift_field f;
-    bool has_rows = false;
-    for (thrift_begin(&d->r, &f); thrift_next(&d->r, &f);) {
-        switch (f.id) {
-        case 1:
-            m->version = thrift_i32(&d->r, &f);
-            break;
-        case 2:
-            m->schema_count = thrift_list(&d->r, &f, THRIFT_STRUCT, 3);
-            m->schema = alloc_array(d, m->schema_count, sizeof *m->schema);
-            for (size_t i = 0; i < m->schema_count && !d->r.error; i++)
-                decode_schema_element(d, &m->schema[i]);
-            break;
-        case 3:
-            has_rows = true;
-            m->num_rows = thrift_i64(&d->r, &f);
-            break;
-        case 4:
-            m->row_group_count = thrift_list(&d->r, &f, THRIFT_STRUCT, 3);
-            m->row_groups = alloc_array(d, m->row_group_count, sizeof *m->row_groups);
-            for (size_t i = 0; i < m->row_group_count && !d->r.error; i++)
-                decode_row_group(d, &m->row_groups[i]);
-            break;
-        case 5:
-            m->key_values = decode_key_values(d, &f, &m->key_value_count);
-            break;
-        case 6:
-            m->created_by = read_text(d, &f, NULL);
-            break;
-        case 7:
-            decode_column_orders(d, &f, m);
-            break;
-        case 8:
-        case 9:
-            m->encrypted = true;
-            thrift_skip(&d->r, f.type);
-            break;
-        default:
-            thrift_skip(&d->r, f.type);
-        }
-    }
-    if (!has_rows || m->schema_count == 0)
-        thrift_fail(&d->r, "schema or row count missing");
-}
+#define S struct parquet_file_metadata
+static const struct thrift_member file_metadata_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, version), THRIFT_ALWAYS},
+    [2] = {THRIFT_RECORD, THRIFT_LIST_AT(S, schema, schema_count), THRIFT_ALWAYS, .shape = &schema_element},
+    [3] = {THRIFT_INT64, THRIFT_AT(S, num_rows), THRIFT_ALWAYS},
+    [4] = {THRIFT_RECORD, THRIFT_LIST_AT(S, row_groups, row_group_count), THRIFT_ALWAYS, .shape = &row_group},
+    [5] = {THRIFT_RECORD, THRIFT_LIST_AT(S, key_values, key_value_count),
+           THRIFT_IF(COUNT, S, key_value_count), .shape = &key_value},
+    [6] = {THRIFT_TEXT, THRIFT_AT(S, created_by), THRIFT_IF(POINTER, S, created_by)},
+    [7] = {THRIFT_UNION, THRIFT_LIST_AT(S, column_orders, column_order_count),
+           THRIFT_IF(FLAG, S, has_column_orders), .shape = &column_order},
+    [8] = {THRIFT_MARK, THRIFT_AT(S, encrypted)},
+    [9] = {THRIFT_MARK, THRIFT_AT(S, encrypted)},
+};
+static const struct thrift_shape file_metadata = {
+    THRIFT_SHAPE(S, file_metadata_members),
+    .required = 1u << 2 | 1u << 3,
+    .missing = "schema or row count missing",
+};
+#undef S
 
 sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
                                        struct parquet_file_metadata *out)
 {
-    struct decoder d = {.arena = arena};
-    thrift_reader_init(&d.r, data, len);
-    *out = (struct parquet_file_metadata){0};
-    decode_file_metadata(&d, out);
-    return decoder_status(&d, "file footer", file_offset);
+    return thrift_decode(data, len, &file_metadata, arena, "file footer", file_offset, out, NULL, NULL);
 }
 
-static void decode_data_page_header(struct thrift_reader *r, struct parquet_page_header *h)
+sl_status parquet_file_metadata_encode(const struct parquet_file_metadata *meta, sl_buf *out)
 {
-    struct thrift_field f;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        switch (f.id) {
-        case 1:
-            h->num_values = thrift_i32(r, &f);
-            break;
-        case 2:
-            h->encoding = thrift_i32(r, &f);
-            break;
-        case 3:
-            h->definition_encoding = thrift_i32(r, &f);
-            break;
-        case 4:
-            h->repetition_encoding = thrift_i32(r, &f);
-            break;
-        default:
-            thrift_skip(r, f.type);
-        }
+    return thrift_encode(meta, &file_metadata, out);
+}
+
+/* ---- page headers -------------------------------------------------------------------------------------- */
+
+/* One struct holds the fields of all page types, and which of their headers are there. */
+struct header_parts {
+    struct parquet_page_header header;
+    bool has_data, has_dictionary, has_data_v2;
+};
+
+#define S struct parquet_page_header
+static const struct thrift_member data_header_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, num_values), THRIFT_ALWAYS, .not_negative = true},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, encoding), THRIFT_ALWAYS},
+    [3] = {THRIFT_INT32, THRIFT_AT(S, definition_encoding), THRIFT_ALWAYS},
+    [4] = {THRIFT_INT32, THRIFT_AT(S, repetition_encoding), THRIFT_ALWAYS},
+    [5] = {THRIFT_RECORD_AWAY, THRIFT_AT(S, statistics), THRIFT_IF(POINTER, S, statistics),
+           .shape = &statistics},
+};
+static const struct thrift_member dictionary_header_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, num_values), THRIFT_ALWAYS, .not_negative = true},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, encoding), THRIFT_ALWAYS},
+    [3] = {THRIFT_BOOLEAN, THRIFT_AT(S, is_sorted), THRIFT_IF(FLAG, S, is_sorted)},
+};
+static const struct thrift_member data_v2_header_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, num_values), THRIFT_ALWAYS, .not_negative = true},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, num_nulls), THRIFT_ALWAYS, .not_negative = true},
+    [3] = {THRIFT_INT32, THRIFT_AT(S, num_rows), THRIFT_ALWAYS, .not_negative = true},
+    [4] = {THRIFT_INT32, THRIFT_AT(S, encoding), THRIFT_ALWAYS},
+    [5] = {THRIFT_INT32, THRIFT_AT(S, definition_bytes), THRIFT_ALWAYS, .not_negative = true},
+    [6] = {THRIFT_INT32, THRIFT_AT(S, repetition_bytes), THRIFT_ALWAYS, .not_negative = true},
+    [7] = {THRIFT_BOOLEAN, THRIFT_AT(S, is_compressed), THRIFT_IF(NO_FLAG, S, is_compressed)},
+    [8] = {THRIFT_RECORD_AWAY, THRIFT_AT(S, statistics), THRIFT_IF(POINTER, S, statistics),
+           .shape = &statistics},
+};
+static const struct thrift_shape data_header = {THRIFT_SHAPE(S, data_header_members)};
+static const struct thrift_shape dictionary_header = {THRIFT_SHAPE(S, dictionary_header_members)};
+static const struct thrift_shape data_v2_header = {THRIFT_SHAPE(S, data_v2_header_members)};
+#undef S
+
+#define S struct header_parts
+static const struct thrift_member page_header_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, header.type), THRIFT_ALWAYS},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, header.uncompressed_size), THRIFT_ALWAYS, .not_negative = true},
+    [3] = {THRIFT_INT32, THRIFT_AT(S, header.compressed_size), THRIFT_ALWAYS, .not_negative = true},
+    [4] = {THRIFT_INT32, THRIFT_AT(S, header.crc), THRIFT_IF(FLAG, S, header.has_crc)},
+    [5] = {THRIFT_RECORD, THRIFT_AT(S, header), THRIFT_IF(FLAG, S, has_data), .shape = &data_header},
+    [7] = {THRIFT_RECORD, THRIFT_AT(S, header), THRIFT_IF(FLAG, S, has_dictionary),
+           .shape = &dictionary_header},
+    [8] = {THRIFT_RECORD, THRIFT_AT(S, header), THRIFT_IF(FLAG, S, has_data_v2), .shape = &data_v2_header},
+};
+static const struct thrift_shape page_header = {
+    THRIFT_SHAPE(S, page_header_members),
+    .fresh = &(const S){.header = {.type = -1, .is_compressed = true}},
+};
+#undef S
+
+static bool has_its_part(const struct header_parts *p)
+{
+    switch (p->header.type) {
+    case PARQUET_PAGE_DATA:
+        return p->has_data;
+    case PARQUET_PAGE_DICTIONARY:
+        return p->has_dictionary;
+    case PARQUET_PAGE_DATA_V2:
+        return p->has_data_v2;
+    default:
+        return true;
     }
-}
-
-static void decode_data_page_header_v2(struct thrift_reader *r, struct parquet_page_header *h)
-{
-    struct thrift_field f;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        switch (f.id) {
-        case 1:
-            h->num_values = thrift_i32(r, &f);
-            break;
-        case 2:
-            h->num_nulls = thrift_i32(r, &f);
-            break;
-        case 3:
-            h->num_rows = thrift_i32(r, &f);
-            break;
-        case 4:
-            h->encoding = thrift_i32(r, &f);
-            break;
-        case 5:
-            h->definition_bytes = thrift_i32(r, &f);
-            break;
-        case 6:
-            h->repetition_bytes = thrift_i32(r, &f);
-            break;
-        case 7:
-            h->is_compressed = thrift_bool(r, &f);
-            break;
-        default:
-            thrift_skip(r, f.type);
-        }
-    }
-    h->definition_encoding = h->repetition_encoding = PARQUET_RLE;
-}
-
-static void decode_dictionary_page_header(struct thrift_reader *r, struct parquet_page_header *h)
-{
-    struct thrift_field f;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        if (f.id == 1)
-            h->num_values = thrift_i32(r, &f);
-        else if (f.id == 2)
-            h->encoding = thrift_i32(r, &f);
-        else if (f.id == 3)
-            h->is_sorted = thrift_bool(r, &f);
-        else
-            thrift_skip(r, f.type);
-    }
-}
-
-/* Which page types' own headers were there, as bits. */
-static unsigned decode_page_header(struct thrift_reader *r, struct parquet_page_header *h)
-{
-    unsigned seen = 0;
-    struct thrift_field f;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        switch (f.id) {
-        case 1:
-            h->type = thrift_i32(r, &f);
-            break;
-        case 2:
-            h->uncompressed_size = thrift_i32(r, &f);
-            break;
-        case 3:
-            h->compressed_size = thrift_i32(r, &f);
-            break;
-        case 4:
-            h->has_crc = true;
-            h->crc = (uint32_t)thrift_i32(r, &f);
-            break;
-        case 5:
-            if (thrift_is_struct(r, &f))
-                decode_data_page_header(r, h);
-            seen |= 1u << PARQUET_PAGE_DATA;
-            break;
-        case 7:
-            if (thrift_is_struct(r, &f))
-                decode_dictionary_page_header(r, h);
-            seen |= 1u << PARQUET_PAGE_DICTIONARY;
-            break;
-        case 8:
-            if (thrift_is_struct(r, &f))
-                decode_data_page_header_v2(r, h);
-            seen |= 1u << PARQUET_PAGE_DATA_V2;
-            break;
-        default:
-            thrift_skip(r, f.type);
-        }
-    }
-    return seen;
-}
-
-static void check_page_header(struct thrift_reader *r, const struct parquet_page_header *h, unsigned seen)
-{
-    if (r->error)
-        return;
-    bool known =
-        h->type == PARQUET_PAGE_DATA || h->type == PARQUET_PAGE_DICTIONARY || h->type == PARQUET_PAGE_DATA_V2;
-    if (known && !(seen & 1u << h->type))
-        thrift_fail(r, "page header lacks the part for its page type");
-    else if (h->uncompressed_size < 0 || h->compressed_size < 0 || h->num_values < 0 || h->num_nulls < 0 ||
-             h->num_rows < 0 || h->definition_bytes < 0 || h->repetition_bytes < 0)
-        thrift_fail(r, "page header with a negative size");
 }
 
 sl_status parquet_page_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
                                      struct parquet_page_header *out, size_t *header_bytes, bool *truncated)
 {
-    struct thrift_reader r;
-    struct parquet_page_header header = {.type = -1, .is_compressed = true};
-    thrift_reader_init(&r, data, len);
-    unsigned seen = decode_page_header(&r, &header);
-    check_page_header(&r, &header, seen);
-    if (truncated) {
-        *truncated = r.truncated;
-        if (r.truncated)
-            return SL_OK;
-    }
-    SL_TRY(thrift_reader_status(&r, "page header", file_offset));
-    *out = header;
-    *header_bytes = thrift_used(&r);
+    struct header_parts parts;
+    size_t used;
+    SL_TRY(
+        thrift_decode(data, len, &page_header, NULL, "page header", file_offset, &parts, &used, truncated));
+    if (truncated && *truncated)
+        return SL_OK;
+    if (!has_its_part(&parts))
+        return sl_corrupt("page header at %" PRIu64 " lacks the part for its page type", file_offset);
+    if (parts.has_data_v2)
+        parts.header.definition_encoding = parts.header.repetition_encoding = PARQUET_RLE;
+    *out = parts.header;
+    *header_bytes = used;
     return SL_OK;
 }
 
-static void decode_page_location(struct thrift_reader *r, struct parquet_page_location *l)
+sl_status parquet_page_header_encode(const struct parquet_page_header *header, sl_buf *out)
 {
-    struct thrift_field f;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        if (f.id == 1)
-            l->offset = thrift_i64(r, &f);
-        else if (f.id == 2)
-            l->compressed_size = thrift_i32(r, &f);
-        else if (f.id == 3)
-            l->first_row = thrift_i64(r, &f);
-        else
-            thrift_skip(r, f.type);
-    }
+    struct header_parts parts = {
+        .header = *header,
+        .has_data = header->type == PARQUET_PAGE_DATA,
+        .has_dictionary = header->type == PARQUET_PAGE_DICTIONARY,
+        .has_data_v2 = header->type == PARQUET_PAGE_DATA_V2,
+    };
+    return thrift_encode(&parts, &page_header, out);
 }
+
+/* ---- page index ---------------------------------------------------------------------------------------- */
+
+#define S struct parquet_page_location
+static const struct thrift_member page_location_members[] = {
+    [1] = {THRIFT_INT64, THRIFT_AT(S, offset), THRIFT_ALWAYS},
+    [2] = {THRIFT_INT32, THRIFT_AT(S, compressed_size), THRIFT_ALWAYS},
+    [3] = {THRIFT_INT64, THRIFT_AT(S, first_row), THRIFT_ALWAYS},
+};
+static const struct thrift_shape page_location = {THRIFT_SHAPE(S, page_location_members), .least_bytes = 7};
+#undef S
+
+#define S struct parquet_offset_index
+static const struct thrift_member offset_index_members[] = {
+    [1] = {THRIFT_RECORD, THRIFT_LIST_AT(S, pages, page_count), THRIFT_ALWAYS, .same_count = true,
+           .shape = &page_location},
+    [2] = {THRIFT_INT64, THRIFT_LIST_AT(S, unencoded_bytes, page_count),
+           THRIFT_IF(POINTER, S, unencoded_bytes), .same_count = true},
+};
+static const struct thrift_shape offset_index = {
+    THRIFT_SHAPE(S, offset_index_members),
+    .required = 1u << 1,
+    .missing = "no list of pages",
+};
+#undef S
+
+#define S               struct parquet_column_index
+#define PER_PAGE(FIELD) THRIFT_LIST_AT(S, FIELD, page_count), .same_count = true
+static const struct thrift_member column_index_members[] = {
+    [1] = {THRIFT_BOOLEAN, PER_PAGE(null_pages), THRIFT_ALWAYS},
+    [2] = {THRIFT_BYTES, PER_PAGE(min_values), THRIFT_ALWAYS},
+    [3] = {THRIFT_BYTES, PER_PAGE(max_values), THRIFT_ALWAYS},
+    [4] = {THRIFT_INT32, THRIFT_AT(S, boundary_order), THRIFT_ALWAYS},
+    [5] = {THRIFT_INT64, PER_PAGE(null_counts), THRIFT_IF(POINTER, S, null_counts)},
+    [6] = {THRIFT_INT64, THRIFT_LIST_AT(S, repetition_histograms, repetition_count),
+           THRIFT_IF(COUNT, S, repetition_count), .write_only = true},
+    [7] = {THRIFT_INT64, THRIFT_LIST_AT(S, definition_histograms, definition_count),
+           THRIFT_IF(COUNT, S, definition_count), .write_only = true},
+    [8] = {THRIFT_INT64, PER_PAGE(nan_counts), THRIFT_IF(POINTER, S, nan_counts)},
+};
+#undef PER_PAGE
+static const struct thrift_shape column_index = {
+    THRIFT_SHAPE(S, column_index_members),
+    .required = 1u << 1 | 1u << 2 | 1u << 3,
+    .missing = "a list of bounds is missing",
+};
+#undef S
 
 sl_status parquet_offset_index_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
                                       struct parquet_offset_index *out)
 {
-    struct decoder d = {.arena = arena};
-    struct thrift_field f;
-    thrift_reader_init(&d.r, data, len);
-    *out = (struct parquet_offset_index){0};
-    size_t unencoded = 0;
-    for (thrift_begin(&d.r, &f); thrift_next(&d.r, &f);) {
-        if (f.id == 2) {
-            out->unencoded_bytes = decode_i64_list(&d, &f, &unencoded);
-            continue;
-        }
-        if (f.id != 1) {
-            thrift_skip(&d.r, f.type);
-            continue;
-        }
-        out->page_count = thrift_list(&d.r, &f, THRIFT_STRUCT, 7);
-        out->pages = alloc_array(&d, out->page_count, sizeof *out->pages);
-        for (size_t i = 0; i < out->page_count && !d.r.error; i++)
-            decode_page_location(&d.r, &out->pages[i]);
-    }
-    if (unencoded != out->page_count)
-        out->unencoded_bytes = NULL;
-    return decoder_status(&d, "offset index", file_offset);
+    SL_TRY(thrift_decode(data, len, &offset_index, arena, "offset index", file_offset, out, NULL, NULL));
+    if (out->page_count > 0 && !out->pages) /* the other list counted */
+        return sl_corrupt("offset index at %" PRIu64 ": no pages", file_offset);
+    return SL_OK;
 }
 
-static struct parquet_bytes *decode_bytes_list(struct decoder *d, const struct thrift_field *f, size_t *count)
+sl_status parquet_offset_index_encode(const struct parquet_offset_index *index, sl_buf *out)
 {
-    *count = thrift_list(&d->r, f, THRIFT_BINARY, 1);
-    struct parquet_bytes *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++) {
-        size_t len;
-        const uint8_t *data = thrift_element_binary(&d->r, &len);
-        list[i] = copy_bytes(d, data, len);
-    }
-    return list;
-}
-
-static bool *decode_bool_list(struct decoder *d, const struct thrift_field *f, size_t *count)
-{
-    *count = thrift_list(&d->r, f, THRIFT_TRUE, 1);
-    bool *list = alloc_array(d, *count, sizeof *list);
-    for (size_t i = 0; i < *count && !d->r.error; i++)
-        list[i] = thrift_element_bool(&d->r);
-    return list;
+    return thrift_encode(index, &offset_index, out);
 }
 
 sl_status parquet_column_index_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
                                       struct parquet_column_index *out)
 {
-    struct decoder d = {.arena = arena};
-    struct thrift_field f;
-    size_t mins = 0, maxs = 0, nulls = 0, nans = 0;
-    thrift_reader_init(&d.r, data, len);
-    *out = (struct parquet_column_index){0};
-    for (thrift_begin(&d.r, &f); thrift_next(&d.r, &f);) {
-        switch (f.id) {
-        case 1:
-            out->null_pages = decode_bool_list(&d, &f, &out->page_count);
-            break;
-        case 2:
-            out->min_values = decode_bytes_list(&d, &f, &mins);
-            break;
-        case 3:
-            out->max_values = decode_bytes_list(&d, &f, &maxs);
-            break;
-        case 4:
-            out->boundary_order = thrift_i32(&d.r, &f);
-            break;
-        case 5:
-            out->null_counts = decode_i64_list(&d, &f, &nulls);
-            break;
-        case 8:
-            out->nan_counts = decode_i64_list(&d, &f, &nans);
-            break;
-        default:
-            thrift_skip(&d.r, f.type);
-        }
-    }
-    if (mins != out->page_count || maxs != out->page_count || (out->null_counts && nulls != out->page_count) ||
-        (out->nan_counts && nans != out->page_count))
-        thrift_fail(&d.r, "lists of different lengths");
-    return decoder_status(&d, "column index", file_offset);
-}
-
-/* Unions of one empty struct each: algorithm, hash and compression of a Bloom filter. *member gets the id. */
-static void decode_empty_union(struct thrift_reader *r, const struct thrift_field *field, int *member)
-{
-    struct thrift_field f;
-    if (!thrift_is_struct(r, field))
-        return;
-    for (thrift_begin(r, &f); thrift_next(r, &f);) {
-        *member = f.id;
-        thrift_skip(r, f.type);
-    }
-}
-
-sl_status parquet_bloom_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
-                                      int32_t *filter_bytes, size_t *header_bytes)
-{
-    struct thrift_reader r;
-    struct thrift_field f;
-    int algorithm = 0, hash = 0, compression = 0;
-    int32_t bytes = -1;
-    thrift_reader_init(&r, data, len);
-    for (thrift_begin(&r, &f); thrift_next(&r, &f);) {
-        if (f.id == 1)
-            bytes = thrift_i32(&r, &f);
-        else if (f.id == 2)
-            decode_empty_union(&r, &f, &algorithm);
-        else if (f.id == 3)
-            decode_empty_union(&r, &f, &hash);
-        else if (f.id == 4)
-            decode_empty_union(&r, &f, &compression);
-        else
-            thrift_skip(&r, f.type);
-    }
-    SL_TRY(thrift_reader_status(&r, "Bloom filter header", file_offset));
-    if (algorithm != 1 || hash != 1 || compression != 1)
-        return sl_unsupported("Bloom filter of algorithm %d, hash %d, compression %d", algorithm, hash,
-                              compression);
-    if (bytes <= 0 || bytes % 32 != 0)
-        return sl_corrupt("Bloom filter of %" PRId32 " bytes at %" PRIu64, bytes, file_offset);
-    *filter_bytes = bytes;
-    *header_bytes = thrift_used(&r);
+    SL_TRY(thrift_decode(data, len, &column_index, arena, "column index", file_offset, out, NULL, NULL));
+    if (out->page_count > 0 && (!out->null_pages || !out->min_values || !out->max_values))
+        return sl_corrupt("column index at %" PRIu64 ": lists of different lengths", file_offset);
     return SL_OK;
-}
-
-/* ---- encoding ------------------------------------------------------------------------------------------ */
-
-static void put_empty_struct(struct thrift_writer *w, int id)
-{
-    thrift_begin_struct_field(w, id);
-    thrift_end_struct(w);
-}
-
-static void put_bytes_present(struct thrift_writer *w, int id, struct parquet_bytes bytes)
-{
-    if (bytes.data)
-        thrift_put_binary(w, id, bytes.data, bytes.len);
-}
-
-static void encode_logical(struct thrift_writer *w, int id, const struct parquet_logical *l)
-{
-    if (l->kind == PARQUET_LOGICAL_NONE)
-        return;
-    thrift_begin_struct_field(w, id);
-    thrift_begin_struct_field(w, (int)l->kind);
-    switch (l->kind) {
-    case PARQUET_LOGICAL_DECIMAL:
-        thrift_put_i32(w, 1, l->scale);
-        thrift_put_i32(w, 2, l->precision);
-        break;
-    case PARQUET_LOGICAL_TIME:
-    case PARQUET_LOGICAL_TIMESTAMP:
-        thrift_put_bool(w, 1, l->utc);
-        thrift_begin_struct_field(w, 2);
-        put_empty_struct(w, (int)l->unit);
-        thrift_end_struct(w);
-        break;
-    case PARQUET_LOGICAL_INTEGER:
-        thrift_put_i8(w, 1, (int8_t)l->bit_width);
-        thrift_put_bool(w, 2, l->is_signed);
-        break;
-    default:
-        break;
-    }
-    thrift_end_struct(w);
-    thrift_end_struct(w);
-}
-
-static void encode_schema_element(struct thrift_writer *w, const struct parquet_schema_element *e)
-{
-    thrift_begin_struct(w);
-    if (e->has_type)
-        thrift_put_i32(w, 1, (int32_t)e->type);
-    if (e->has_type && e->type == PARQUET_FIXED)
-        thrift_put_i32(w, 2, e->type_length);
-    if (e->has_repetition)
-        thrift_put_i32(w, 3, (int32_t)e->repetition);
-    thrift_put_string(w, 4, e->name);
-    if (!e->has_type)
-        thrift_put_i32(w, 5, e->children);
-    if (e->converted != PARQUET_CONVERTED_NONE)
-        thrift_put_i32(w, 6, e->converted);
-    if (e->has_scale)
-        thrift_put_i32(w, 7, e->scale);
-    if (e->has_precision)
-        thrift_put_i32(w, 8, e->precision);
-    if (e->has_field_id)
-        thrift_put_i32(w, 9, e->field_id);
-    encode_logical(w, 10, &e->logical);
-    thrift_end_struct(w);
-}
-
-static void encode_statistics(struct thrift_writer *w, int id, const struct parquet_statistics *s)
-{
-    thrift_begin_struct_field(w, id);
-    put_bytes_present(w, 1, s->max);
-    put_bytes_present(w, 2, s->min);
-    if (s->has_null_count)
-        thrift_put_i64(w, 3, s->null_count);
-    if (s->has_distinct_count)
-        thrift_put_i64(w, 4, s->distinct_count);
-    put_bytes_present(w, 5, s->max_value);
-    put_bytes_present(w, 6, s->min_value);
-    if (s->max_exact >= 0)
-        thrift_put_bool(w, 7, s->max_exact > 0);
-    if (s->min_exact >= 0)
-        thrift_put_bool(w, 8, s->min_exact > 0);
-    if (s->has_nan_count)
-        thrift_put_i64(w, 9, s->nan_count);
-    thrift_end_struct(w);
-}
-
-static void encode_key_values(struct thrift_writer *w, int id, const struct parquet_key_value *list,
-                              size_t count)
-{
-    if (count == 0)
-        return;
-    thrift_put_list(w, id, THRIFT_STRUCT, count);
-    for (size_t i = 0; i < count; i++) {
-        thrift_begin_struct(w);
-        thrift_put_string(w, 1, list[i].key);
-        if (list[i].value)
-            thrift_put_binary(w, 2, list[i].value, list[i].value_len);
-        thrift_end_struct(w);
-    }
-}
-
-static void encode_encoding_stats(struct thrift_writer *w, int id, const struct parquet_column_meta *m)
-{
-    if (m->encoding_stats_count == 0)
-        return;
-    thrift_put_list(w, id, THRIFT_STRUCT, m->encoding_stats_count);
-    for (size_t i = 0; i < m->encoding_stats_count; i++) {
-        thrift_begin_struct(w);
-        thrift_put_i32(w, 1, m->encoding_stats[i].page_type);
-        thrift_put_i32(w, 2, m->encoding_stats[i].encoding);
-        thrift_put_i32(w, 3, m->encoding_stats[i].count);
-        thrift_end_struct(w);
-    }
-}
-
-static void encode_i64_list(struct thrift_writer *w, int id, const int64_t *counts, size_t levels)
-{
-    if (levels == 0)
-        return;
-    thrift_put_list(w, id, THRIFT_I64, levels);
-    for (size_t i = 0; i < levels; i++)
-        thrift_put_element_i64(w, counts[i]);
-}
-
-static void encode_size_statistics(struct thrift_writer *w, int id, const struct parquet_size_statistics *s)
-{
-    thrift_begin_struct_field(w, id);
-    if (s->unencoded_bytes >= 0)
-        thrift_put_i64(w, 1, s->unencoded_bytes);
-    encode_i64_list(w, 2, s->repetition_histogram, s->repetition_levels);
-    encode_i64_list(w, 3, s->definition_histogram, s->definition_levels);
-    thrift_end_struct(w);
-}
-
-static void encode_column_meta(struct thrift_writer *w, int id, const struct parquet_column_meta *m)
-{
-    thrift_begin_struct_field(w, id);
-    thrift_put_i32(w, 1, (int32_t)m->type);
-    thrift_put_list(w, 2, THRIFT_I32, m->encoding_count);
-    for (size_t i = 0; i < m->encoding_count; i++)
-        thrift_put_element_i32(w, m->encodings[i]);
-    thrift_put_list(w, 3, THRIFT_BINARY, m->path_count);
-    for (size_t i = 0; i < m->path_count; i++)
-        thrift_put_element_binary(w, m->path[i], strlen(m->path[i]));
-    thrift_put_i32(w, 4, m->codec);
-    thrift_put_i64(w, 5, m->num_values);
-    thrift_put_i64(w, 6, m->total_uncompressed_size);
-    thrift_put_i64(w, 7, m->total_compressed_size);
-    encode_key_values(w, 8, m->key_values, m->key_value_count);
-    thrift_put_i64(w, 9, m->data_page_offset);
-    if (m->index_page_offset >= 0)
-        thrift_put_i64(w, 10, m->index_page_offset);
-    if (m->dictionary_page_offset >= 0)
-        thrift_put_i64(w, 11, m->dictionary_page_offset);
-    if (m->has_statistics)
-        encode_statistics(w, 12, &m->statistics);
-    encode_encoding_stats(w, 13, m);
-    if (m->bloom_filter_offset >= 0)
-        thrift_put_i64(w, 14, m->bloom_filter_offset);
-    if (m->bloom_filter_length >= 0)
-        thrift_put_i32(w, 15, m->bloom_filter_length);
-    if (m->has_size_statistics)
-        encode_size_statistics(w, 16, &m->size_statistics);
-    thrift_end_struct(w);
-}
-
-static void encode_column_chunk(struct thrift_writer *w, const struct parquet_column_chunk *c)
-{
-    thrift_begin_struct(w);
-    if (c->file_path)
-        thrift_put_string(w, 1, c->file_path);
-    thrift_put_i64(w, 2, c->file_offset);
-    if (c->has_meta)
-        encode_column_meta(w, 3, &c->meta);
-    if (c->offset_index_offset >= 0) {
-        thrift_put_i64(w, 4, c->offset_index_offset);
-        thrift_put_i32(w, 5, c->offset_index_length);
-    }
-    if (c->column_index_offset >= 0) {
-        thrift_put_i64(w, 6, c->column_index_offset);
-        thrift_put_i32(w, 7, c->column_index_length);
-    }
-    thrift_end_struct(w);
-}
-
-static void encode_row_group(struct thrift_writer *w, const struct parquet_row_group *g)
-{
-    thrift_begin_struct(w);
-    thrift_put_list(w, 1, THRIFT_STRUCT, g->column_count);
-    for (size_t i = 0; i < g->column_count; i++)
-        encode_column_chunk(w, &g->columns[i]);
-    thrift_put_i64(w, 2, g->total_byte_size);
-    thrift_put_i64(w, 3, g->num_rows);
-    if (g->sorting_count > 0) {
-        thrift_put_list(w, 4, THRIFT_STRUCT, g->sorting_count);
-        for (size_t i = 0; i < g->sorting_count; i++) {
-            thrift_begin_struct(w);
-            thrift_put_i32(w, 1, g->sorting[i].column);
-            thrift_put_bool(w, 2, g->sorting[i].descending);
-            thrift_put_bool(w, 3, g->sorting[i].nulls_first);
-            thrift_end_struct(w);
-        }
-    }
-    if (g->file_offset >= 0)
-        thrift_put_i64(w, 5, g->file_offset);
-    if (g->total_compressed_size >= 0)
-        thrift_put_i64(w, 6, g->total_compressed_size);
-    if (g->ordinal >= 0)
-        thrift_put_i16(w, 7, (int16_t)(g->ordinal & 0x7fff));
-    thrift_end_struct(w);
-}
-
-sl_status parquet_file_metadata_encode(const struct parquet_file_metadata *m, sl_buf *out)
-{
-    struct thrift_writer w;
-    thrift_writer_init(&w, out);
-    thrift_begin_struct(&w);
-    thrift_put_i32(&w, 1, m->version);
-    thrift_put_list(&w, 2, THRIFT_STRUCT, m->schema_count);
-    for (size_t i = 0; i < m->schema_count; i++)
-        encode_schema_element(&w, &m->schema[i]);
-    thrift_put_i64(&w, 3, m->num_rows);
-    thrift_put_list(&w, 4, THRIFT_STRUCT, m->row_group_count);
-    for (size_t i = 0; i < m->row_group_count; i++)
-        encode_row_group(&w, &m->row_groups[i]);
-    encode_key_values(&w, 5, m->key_values, m->key_value_count);
-    if (m->created_by)
-        thrift_put_string(&w, 6, m->created_by);
-    if (m->has_column_orders) {
-        thrift_put_list(&w, 7, THRIFT_STRUCT, m->column_order_count);
-        for (size_t i = 0; i < m->column_order_count; i++) {
-            thrift_begin_struct(&w);
-            if (m->column_orders[i] != PARQUET_ORDER_UNKNOWN)
-                put_empty_struct(&w, m->column_orders[i]);
-            thrift_end_struct(&w);
-        }
-    }
-    thrift_end_struct(&w);
-    return thrift_writer_status(&w);
-}
-
-static void encode_data_page_header(struct thrift_writer *w, const struct parquet_page_header *h)
-{
-    thrift_begin_struct_field(w, 5);
-    thrift_put_i32(w, 1, h->num_values);
-    thrift_put_i32(w, 2, h->encoding);
-    thrift_put_i32(w, 3, h->definition_encoding);
-    thrift_put_i32(w, 4, h->repetition_encoding);
-    if (h->statistics)
-        encode_statistics(w, 5, h->statistics);
-    thrift_end_struct(w);
-}
-
-static void encode_data_page_header_v2(struct thrift_writer *w, const struct parquet_page_header *h)
-{
-    thrift_begin_struct_field(w, 8);
-    thrift_put_i32(w, 1, h->num_values);
-    thrift_put_i32(w, 2, h->num_nulls);
-    thrift_put_i32(w, 3, h->num_rows);
-    thrift_put_i32(w, 4, h->encoding);
-    thrift_put_i32(w, 5, h->definition_bytes);
-    thrift_put_i32(w, 6, h->repetition_bytes);
-    if (!h->is_compressed)
-        thrift_put_bool(w, 7, false);
-    if (h->statistics)
-        encode_statistics(w, 8, h->statistics);
-    thrift_end_struct(w);
-}
-
-static void encode_dictionary_page_header(struct thrift_writer *w, const struct parquet_page_header *h)
-{
-    thrift_begin_struct_field(w, 7);
-    thrift_put_i32(w, 1, h->num_values);
-    thrift_put_i32(w, 2, h->encoding);
-    if (h->is_sorted)
-        thrift_put_bool(w, 3, true);
-    thrift_end_struct(w);
-}
-
-sl_status parquet_page_header_encode(const struct parquet_page_header *h, sl_buf *out)
-{
-    struct thrift_writer w;
-    thrift_writer_init(&w, out);
-    thrift_begin_struct(&w);
-    thrift_put_i32(&w, 1, h->type);
-    thrift_put_i32(&w, 2, h->uncompressed_size);
-    thrift_put_i32(&w, 3, h->compressed_size);
-    if (h->has_crc)
-        thrift_put_i32(&w, 4, (int32_t)h->crc);
-    if (h->type == PARQUET_PAGE_DATA)
-        encode_data_page_header(&w, h);
-    else if (h->type == PARQUET_PAGE_DICTIONARY)
-        encode_dictionary_page_header(&w, h);
-    else if (h->type == PARQUET_PAGE_DATA_V2)
-        encode_data_page_header_v2(&w, h);
-    thrift_end_struct(&w);
-    return thrift_writer_status(&w);
-}
-
-sl_status parquet_offset_index_encode(const struct parquet_offset_index *index, sl_buf *out)
-{
-    struct thrift_writer w;
-    thrift_writer_init(&w, out);
-    thrift_begin_struct(&w);
-    thrift_put_list(&w, 1, THRIFT_STRUCT, index->page_count);
-    for (size_t i = 0; i < index->page_count; i++) {
-        thrift_begin_struct(&w);
-        thrift_put_i64(&w, 1, index->pages[i].offset);
-        thrift_put_i32(&w, 2, index->pages[i].compressed_size);
-        thrift_put_i64(&w, 3, index->pages[i].first_row);
-        thrift_end_struct(&w);
-    }
-    if (index->unencoded_bytes)
-        encode_i64_list(&w, 2, index->unencoded_bytes, index->page_count);
-    thrift_end_struct(&w);
-    return thrift_writer_status(&w);
 }
 
 sl_status parquet_column_index_encode(const struct parquet_column_index *index, sl_buf *out)
 {
-    struct thrift_writer w;
-    thrift_writer_init(&w, out);
-    thrift_begin_struct(&w);
-    thrift_put_list(&w, 1, THRIFT_TRUE, index->page_count);
-    for (size_t i = 0; i < index->page_count; i++)
-        thrift_put_element_bool(&w, index->null_pages[i]);
-    thrift_put_list(&w, 2, THRIFT_BINARY, index->page_count);
-    for (size_t i = 0; i < index->page_count; i++)
-        thrift_put_element_binary(&w, index->min_values[i].data, index->min_values[i].len);
-    thrift_put_list(&w, 3, THRIFT_BINARY, index->page_count);
-    for (size_t i = 0; i < index->page_count; i++)
-        thrift_put_element_binary(&w, index->max_values[i].data, index->max_values[i].len);
-    thrift_put_i32(&w, 4, index->boundary_order);
-    if (index->null_counts) {
-        thrift_put_list(&w, 5, THRIFT_I64, index->page_count);
-        for (size_t i = 0; i < index->page_count; i++)
-            thrift_put_element_i64(&w, index->null_counts[i]);
-    }
-    encode_i64_list(&w, 6, index->repetition_histograms, index->repetition_count);
-    encode_i64_list(&w, 7, index->definition_histograms, index->definition_count);
-    thrift_end_struct(&w);
-    return thrift_writer_status(&w);
+    return thrift_encode(index, &column_index, out);
+}
+
+/* ---- Bloom filters ------------------------------------------------------------------------------------- */
+
+struct bloom_header {
+    int32_t bytes, algorithm, hash, compression; /* of the unions their members' ids */
+};
+#define S struct bloom_header
+static const struct thrift_shape bloom_choice = {.size = sizeof(int32_t)};
+static const struct thrift_member bloom_header_members[] = {
+    [1] = {THRIFT_INT32, THRIFT_AT(S, bytes), THRIFT_ALWAYS},
+    [2] = {THRIFT_UNION, THRIFT_AT(S, algorithm), THRIFT_ALWAYS, .shape = &bloom_choice},
+    [3] = {THRIFT_UNION, THRIFT_AT(S, hash), THRIFT_ALWAYS, .shape = &bloom_choice},
+    [4] = {THRIFT_UNION, THRIFT_AT(S, compression), THRIFT_ALWAYS, .shape = &bloom_choice},
+};
+static const struct thrift_shape bloom_header = {THRIFT_SHAPE(S, bloom_header_members)};
+#undef S
+
+sl_status parquet_bloom_header_decode(const uint8_t *data, size_t len, uint64_t file_offset,
+                                      int32_t *filter_bytes, size_t *header_bytes)
+{
+    struct bloom_header h;
+    size_t used;
+    SL_TRY(
+        thrift_decode(data, len, &bloom_header, NULL, "Bloom filter header", file_offset, &h, &used, NULL));
+    if (h.algorithm != 1 || h.hash != 1 || h.compression != 1)
+        return sl_unsupported("Bloom filter of algorithm %" PRId32 ", hash %" PRId32 ", compression %" PRId32,
+                              h.algorithm, h.hash, h.compression);
+    if (h.bytes <= 0 || h.bytes % 32 != 0)
+        return sl_corrupt("Bloom filter of %" PRId32 " bytes at %" PRIu64, h.bytes, file_offset);
+    *filter_bytes = h.bytes;
+    *header_bytes = used;
+    return SL_OK;
 }

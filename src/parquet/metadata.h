@@ -9,7 +9,7 @@
 #ifndef SL_PARQUET_METADATA_H
 #define SL_PARQUET_METADATA_H
 
-#include "base/base.h"
+#include "parquet/thrift_struct.h" /* struct parquet_bytes */
 
 enum parquet_physical {
     PARQUET_BOOLEAN = 0,
@@ -108,10 +108,6 @@ enum parquet_column_order {
 };
 enum parquet_boundary_order { PARQUET_UNORDERED = 0, PARQUET_ASCENDING = 1, PARQUET_DESCENDING = 2 };
 
-struct parquet_bytes {
-    const uint8_t *data; /* NULL: absent. Present and empty: not NULL, len 0 */
-    size_t len;
-};
 struct parquet_logical {
     enum parquet_logical_kind kind; /* a kind unknown to us is kept as its number */
     int32_t scale, precision;       /* DECIMAL */
@@ -211,7 +207,7 @@ struct parquet_file_metadata {
     size_t key_value_count;
     const char *created_by; /* NULL: absent */
     bool has_column_orders;
-    const uint8_t *column_orders; /* enum parquet_column_order, one for each leaf */
+    const enum parquet_column_order *column_orders; /* one for each leaf */
     size_t column_order_count;
     bool encrypted;
 };
@@ -249,10 +245,10 @@ struct parquet_column_index {
     struct parquet_bytes *min_values, *max_values; /* empty for null pages */
     int32_t boundary_order;
     int64_t *null_counts; /* NULL: absent */
-    /* Size statistics, for the encoder; the decoder skips them. Page after page; NULL: absent. */
+    /* Size statistics, for the encoder; the decoder skips them. Page after page; count 0: absent. */
     const int64_t *repetition_histograms, *definition_histograms;
     size_t repetition_count, definition_count;
-    int64_t *nan_counts;  /* NULL: absent */
+    int64_t *nan_counts; /* NULL: absent */
 };
 
 SL_MUST_USE sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset,

@@ -43,6 +43,8 @@ static uint8_t read_byte(struct thrift_reader *r)
 static uint64_t read_varint(struct thrift_reader *r)
 {
     uint64_t value = 0;
+    if (r->p < r->end && *r->p < 0x80) /* mostly */
+        return *r->p++;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t byte = read_byte(r);
         if (r->error)
@@ -100,7 +102,7 @@ void thrift_begin(struct thrift_reader *r, struct thrift_field *f)
         thrift_fail(r, "nested too deep");
 }
 
-bool thrift_next(struct thrift_reader *r, struct thrift_field *f)
+bool thrift_next_any(struct thrift_reader *r, struct thrift_field *f)
 {
     uint8_t header = read_byte(r);
     if (r->error)

@@ -57,8 +57,17 @@ SL_MUST_USE sl_status thrift_reader_status(const struct thrift_reader *r, const 
 SL_INLINE size_t thrift_used(const struct thrift_reader *r) { return (size_t)(r->p - r->start); }
 
 void thrift_begin(struct thrift_reader *r, struct thrift_field *f);
-bool thrift_next(struct thrift_reader *r,
-                 struct thrift_field *f); /* false behind the last field of the struct */
+bool thrift_next_any(struct thrift_reader *r, struct thrift_field *f);
+/* False behind the last field of the struct. Nearly every field has a short header, which is read here. */
+SL_INLINE bool thrift_next(struct thrift_reader *r, struct thrift_field *f)
+{
+    if (r->p >= r->end || *r->p < 16 || f->id >= INT16_MAX - 15 || (*r->p & 15) == THRIFT_STOP ||
+        (*r->p & 15) > THRIFT_UUID)
+        return thrift_next_any(r, f);
+    f->id += *r->p >> 4;
+    f->type = *r->p++ & 15;
+    return true;
+}
 /* Values of the field just announced; another type on the wire than asked for is an error. */
 bool thrift_bool(struct thrift_reader *r, const struct thrift_field *f);
 int32_t thrift_i32(struct thrift_reader *r, const struct thrift_field *f); /* i8, i16, i32 */

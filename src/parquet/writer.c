@@ -590,10 +590,11 @@ static sl_status write_page_indexes(sl_parquet_writer *w)
 static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
 {
     struct parquet_key_value *key_values = arena_zeroed(w->arena, w->key_value_count * sizeof *key_values);
-    uint8_t *orders = sl_arena_alloc(w->arena, w->layout.leaf_count);
+    enum parquet_column_order *orders = sl_arena_alloc(w->arena, w->layout.leaf_count * sizeof *orders);
     if (!key_values || !orders)
         return sl_nomem();
-    memset(orders, PARQUET_ORDER_TYPE, w->layout.leaf_count);
+    for (size_t i = 0; i < w->layout.leaf_count; i++)
+        orders[i] = PARQUET_ORDER_TYPE;
     for (size_t i = 0; i < w->key_value_count; i++)
         key_values[i] = (struct parquet_key_value){w->key_values[i].key, w->key_values[i].value,
                                                    strlen(w->key_values[i].value)};

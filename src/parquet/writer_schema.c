@@ -222,7 +222,7 @@ static sl_status describe_leaf(struct schema_walk *w, const sl_type *type, struc
     }
     e->has_type = true;
     e->type = leaf->physical;
-    e->type_length = leaf->width;
+    e->type_length = leaf->physical == PARQUET_FIXED ? leaf->width : 0;
     return SL_OK;
 }
 

@@ -70,6 +70,9 @@ SL_MUST_USE sl_status builder_text_fits(const sl_builder *b, size_t bytes);
 /* Room for the boolean bits at..at+count-1, where `at` bits are there already; new bytes are zero. */
 SL_MUST_USE sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count);
 
+/* Whether rows of `src` may be appended to the builder: types of the same layout. */
+SL_MUST_USE sl_status builder_source_check(const sl_builder *b, const sl_array *src);
+
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
 /* 10^digits, 0..38. */

@@ -35,6 +35,11 @@ done:
     return status;
 }
 
+sl_status builder_source_check(const sl_builder *b, const sl_array *src)
+{
+    return source_fits(b, src) ? SL_OK : source_mismatch(b, src);
+}
+
 /* ---- fixed width --------------------------------------------------------------------------------------- */
 
 static sl_status fixed_room(sl_builder *b, size_t count, uint8_t **out)
@@ -344,8 +349,7 @@ sl_status sl_builder_append_range(sl_builder *b, const sl_array *src, int64_t fr
 {
     if (count == 0)
         return SL_OK;
-    if (!source_fits(b, src))
-        return source_mismatch(b, src);
+    SL_TRY(builder_source_check(b, src));
     if (from < 0 || count < 0 || count > src->length - from)
         return sl_internal("rows %" PRId64 " + %" PRId64 " of an array of %" PRId64, from, count,
                            src->length);
@@ -367,8 +371,7 @@ sl_status sl_builder_append_rows(sl_builder *b, const sl_array *src, const uint3
 {
     if (count == 0)
         return SL_OK;
-    if (!source_fits(b, src))
-        return source_mismatch(b, src);
+    SL_TRY(builder_source_check(b, src));
     int64_t added = (int64_t)count;
     if (b->type->id == SL_NULL) {
         b->null_count += added;

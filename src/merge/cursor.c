@@ -70,6 +70,8 @@ static sl_status view_reserve(struct cursor *c, int64_t rows, struct view **out)
     v->refs = 1;
     v->rows = rows;
     v->has_repeats = v->has_deletes = v->incomparable = false;
+    for (int i = 0; i < GATHERS; i++)
+        v->slot[i] = -1;
     v->is_base = c->run.is_base;
     v->is_delete_run = c->run.is_deletes;
     *out = v;

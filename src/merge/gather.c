@@ -1,33 +1,41 @@
 /*
- * Survivors are noted as segments (view, first row, count) and copied later, column by column: one column's
- * builder and sources stay in the cache, and neighbouring rows of one source are one memcpy per buffer.
+ * Survivors are noted as picks (view, first row, count) and copied later, column by column: one column's builder and
+ * sources stay in the cache, what kind of values they are is decided once, and neighbouring rows of one source
+ * are one memcpy per buffer.
  */
 #include "merge/merge_int.h"
 #include <assert.h>
 
-enum { SEGMENTS_MAX = 4096 };
+enum {
+    PICKS_MAX = 16384,
+    POOL_ROWS = 2048, /* fewer pending rows are not worth waking threads for */
+};
 /* Keeps string offsets far from 2^31 whatever the rows hold; a batch of ordinary rows never gets there. */
 #define BATCH_BYTES_MAX ((size_t)64 << 20)
 
-sl_status gather_init(struct gather *g, const sl_type *schema, int64_t batch_rows)
+sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan)
 {
-    *g = (struct gather){.batch_rows = batch_rows};
-    SL_NEW_ARRAY(g->segments, SEGMENTS_MAX);
-    return sl_batch_builder_init(&g->builder, schema);
+    *g = (struct gather){.number = number, .batch_rows = plan->batch_rows, .pool = plan->pool};
+    SL_NEW_ARRAY(g->picks, PICKS_MAX);
+    return sl_batch_builder_init(&g->builder, plan->schema);
 }
 
-static void drop_segments(struct gather *g)
+static void drop_picks(struct gather *g)
 {
-    for (size_t i = 0; i < g->segment_count; i++)
-        view_unref(g->segments[i].view);
-    g->segment_count = 0;
+    for (size_t i = 0; i < g->view_count; i++) {
+        g->views[i]->slot[g->number] = -1;
+        view_unref(g->views[i]);
+    }
+    g->view_count = g->pick_count = 0;
 }
 
 void gather_free(struct gather *g)
 {
-    drop_segments(g);
-    sl_free(g->segments);
-    g->segments = NULL;
+    drop_picks(g);
+    sl_free(g->picks);
+    sl_free(g->views);
+    g->picks = NULL;
+    g->views = NULL;
     sl_batch_unref(g->whole);
     g->whole = NULL;
     sl_batch_builder_free(&g->builder);
@@ -48,21 +56,36 @@ int64_t gather_room(const struct gather *g, const struct view *view)
     return by_bytes < (size_t)rows ? (int64_t)by_bytes : rows;
 }
 
+static sl_status add_view(struct gather *g, struct view *view)
+{
+    if (g->view_count == g->view_cap) {
+        size_t cap = g->view_cap ? g->view_cap * 2 : 16;
+        struct view **views = sl_realloc_array(g->views, cap, sizeof *views);
+        if (!views)
+            return sl_nomem();
+        g->views = views;
+        g->view_cap = cap;
+    }
+    view->slot[g->number] = (int32_t)g->view_count;
+    g->views[g->view_count++] = view_ref(view);
+    return SL_OK;
+}
+
 sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count)
 {
     assert(!g->whole && count > 0 && count <= gather_room(g, view));
+    if (g->pick_count == PICKS_MAX)
+        SL_TRY(gather_settle(g));
+    if (view->slot[g->number] < 0)
+        SL_TRY(add_view(g, view));
     g->rows += count;
     g->bytes += (size_t)count * view->row_bytes;
-    if (g->segment_count) {
-        struct segment *last = &g->segments[g->segment_count - 1];
-        if (last->view == view && last->first + last->count == first) {
-            last->count += count;
-            return SL_OK;
-        }
-    }
-    if (g->segment_count == SEGMENTS_MAX)
-        SL_TRY(gather_settle(g));
-    g->segments[g->segment_count++] = (struct segment){view_ref(view), first, count};
+    uint32_t source = (uint32_t)view->slot[g->number];
+    struct sl_pick *last = &g->picks[g->pick_count]; /* one behind it */
+    if (g->pick_count && last[-1].source == source && last[-1].first + last[-1].count == (uint32_t)first)
+        last[-1].count += (uint32_t)count;
+    else
+        g->picks[g->pick_count++] = (struct sl_pick){source, (uint32_t)first, (uint32_t)count};
     return SL_OK;
 }
 
@@ -73,19 +96,26 @@ void gather_whole(struct gather *g, struct view *view)
     g->rows = view->rows;
 }
 
+static sl_status settle_column(void *context, size_t c)
+{
+    const struct gather *g = context;
+    const sl_array *few[16], **sources = few;
+    if (g->view_count > sizeof few / sizeof *few)
+        SL_NEW_ARRAY(sources, g->view_count);
+    for (size_t i = 0; i < g->view_count; i++)
+        sources[i] = g->views[i]->batch->columns[c];
+    sl_status status = sl_builder_append_picks(g->builder.columns[c], sources, g->view_count, g->picks, g->pick_count);
+    if (sources != few)
+        sl_free(sources);
+    return sl_context(status, "column %s", g->builder.schema->fields[c].name);
+}
+
 sl_status gather_settle(struct gather *g)
 {
-    if (!g->segment_count)
+    if (!g->pick_count)
         return SL_OK;
-    for (size_t c = 0; c < g->builder.schema->field_count; c++) {
-        sl_builder *column = g->builder.columns[c];
-        for (size_t i = 0; i < g->segment_count; i++) {
-            const struct segment *s = &g->segments[i];
-            SL_TRY_CTX(sl_builder_append_range(column, s->view->batch->columns[c], s->first, s->count),
-                       "column %s", g->builder.schema->fields[c].name);
-        }
-    }
-    drop_segments(g);
+    SL_TRY(sl_pool_for(g->pick_count >= POOL_ROWS ? g->pool : NULL, g->builder.schema->field_count, settle_column, g));
+    drop_picks(g);
     return SL_OK;
 }
 

@@ -81,6 +81,7 @@ struct sl_merge_options {
     const sl_type *schema;                /* of the result; every data run has exactly it (conform before) */
     int64_t batch_rows;                   /* rows a batch of the result; 0: 16384 */
     const sl_runtime *runtime;
+    sl_pool *pool;                        /* copies columns in parallel; NULL: inline */
 };
 
 struct sl_merge_counts {

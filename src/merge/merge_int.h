@@ -30,6 +30,7 @@ struct merge_plan {
     const sl_type *schema;
     int64_t batch_rows;
     const sl_runtime *runtime;
+    sl_pool *pool;
 };
 /* Checks and copies the options; the schema gets a reference. merge_plan_free frees what a failed init left.
  */
@@ -37,6 +38,8 @@ SL_MUST_USE sl_status merge_plan_init(struct merge_plan *plan, const struct sl_m
 void merge_plan_free(struct merge_plan *plan);
 
 /* ---- views: one batch of a run, analysed --------------------------------------------------------------- */
+
+enum { GATHERS = 2 }; /* of a merge at most: first and second operands */
 
 struct cursor;
 /* Counted so that a survivor may outlive its cursor's stay in the batch. One thread only. */
@@ -56,6 +59,7 @@ struct view {
     int64_t rows;
     int64_t rows_cap;
     size_t row_bytes; /* average */
+    int32_t slot[GATHERS]; /* its place among the views of a gather, -1: not there */
 };
 SL_INLINE struct view *view_ref(struct view *view)
 {
@@ -135,20 +139,20 @@ void rule_join_base(const struct merge_plan *plan, struct record *base,
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
 
-struct segment {
-    struct view *view;
-    int64_t first, count;
-};
 struct gather {
     sl_batch_builder builder;
-    struct segment *segments;
-    size_t segment_count;
+    int number; /* below GATHERS */
+    sl_pool *pool;
+    struct sl_pick *picks; /* pending; a source is a place in `views` */
+    size_t pick_count;
+    struct view **views; /* each with a reference */
+    size_t view_count, view_cap;
     int64_t rows; /* settled and pending */
     size_t bytes; /* estimate of the same */
     int64_t batch_rows;
     sl_batch *whole; /* the result is this batch, as it is */
 };
-SL_MUST_USE sl_status gather_init(struct gather *g, const sl_type *schema, int64_t batch_rows);
+SL_MUST_USE sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan);
 void gather_free(struct gather *g);
 bool gather_full(const struct gather *g);
 /* At most gather_room() rows. */

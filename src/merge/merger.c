@@ -56,7 +56,7 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
             status = opened;
     }
     for (size_t i = 0; i < gather_count && status == SL_OK; i++)
-        status = gather_init(&gathers[i], m->plan.schema, m->plan.batch_rows);
+        status = gather_init(&gathers[i], (int)i, &m->plan);
     if (status == SL_OK)
         status = sl_loser_tree_new(count, merger_advance, merger_repeats, m, &m->tree);
     return status;

@@ -41,6 +41,7 @@ sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options
         .order = options->order,
         .batch_rows = options->batch_rows > 0 ? options->batch_rows : BATCH_ROWS_DEFAULT,
         .runtime = options->runtime,
+        .pool = options->pool,
     };
     plan->schema = sl_type_ref(options->schema);
     SL_TRY(sl_arena_new(&plan->names));

@@ -70,6 +70,8 @@ enum option_id {
     OPT_DRY_RUN,
     OPT_BASE_ONLY,
     OPT_ROWS,
+    OPT_DEEP,
+    OPT_REPAIR,
     OPT_MAN,
     OPT_MARKDOWN,
     OPTION_COUNT,
@@ -273,6 +275,7 @@ int cmd_delete_partition(const struct args *args);
 int cmd_query(const struct args *args);
 int cmd_compact(const struct args *args);
 int cmd_rollback(const struct args *args);
+int cmd_doctor(const struct args *args);
 int cmd_info(const struct args *args);
 int cmd_timeline(const struct args *args);
 int cmd_files(const struct args *args);

@@ -164,6 +164,8 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_DRY_RUN] = {.name = "dry-run", .help = "print the plan, change nothing"},
     [OPT_BASE_ONLY] = {.name = "base-only", .help = "leave logs out"},
     [OPT_ROWS] = {.name = "rows", .help = "the file's rows, in file order"},
+    [OPT_DEEP] = {.name = "deep", .help = "read every row too"},
+    [OPT_REPAIR] = {.name = "repair", .help = "first roll back what dead writers left"},
     [OPT_MAN] = {.name = "man", .help = "the man page, as troff"},
     [OPT_MARKDOWN] = {.name = "markdown", .help = "docs/cli.md"},
 };
@@ -321,6 +323,20 @@ const struct verb cli_verbs[] = {
      .arguments_min = 1,
      .arguments_max = 1,
      .run = cmd_info},
+    {.name = "doctor",
+     .form = "TABLE [--deep] [--repair]",
+     .summary = "check the table against itself: timeline, files, footers, and with --deep every row",
+     .details = "Lists what it finds, with its place: instants that cannot be read, files that commits name and that are gone or "
+                "of another size, files that readers count although no commit names them, leftovers, file groups that do not "
+                "fit the bucket index, footers. --deep also reads every row: checksums, key order, keys in their bucket, meta "
+                "columns, values outside their statistics, duplicate keys.\n"
+                "--repair first rolls back what dead writers left; nothing else is changed. Exit status 1 when there is an "
+                "error among the findings.",
+     .example = "sluice doctor lake/trips --deep",
+     .options = OPTIONS(OPT_DEEP, OPT_REPAIR),
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .run = cmd_doctor},
     {.name = "timeline",
      .form = "TABLE [--limit N]",
      .summary = "the instants on the active timeline, oldest first, with what they wrote",

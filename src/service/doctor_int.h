@@ -1,0 +1,45 @@
+/* Private to the doctor_*.c files. */
+#ifndef SL_SERVICE_DOCTOR_INT_H
+#define SL_SERVICE_DOCTOR_INT_H
+
+#include "service/service.h"
+#include <pthread.h>
+
+/* A file as a completed commit names it. */
+struct named_file {
+    char *path; /* relative to the table */
+    char instant[SL_INSTANT_BYTES];
+    struct sl_file_name parts;
+    int64_t bytes, rows, deletes;
+    bool listed; /* a file of this path is there */
+};
+
+struct doctor {
+    sl_table *table;
+    bool deep;
+    sl_view view;
+    const sl_type *schema;    /* of the table, meta columns included */
+    struct named_file *named; /* by path */
+    size_t named_count, named_cap;
+    sl_strings replaced;   /* "partition/file id" of replaced groups, sorted */
+    pthread_mutex_t mutex; /* guards what follows */
+    json_t *findings;
+    atomic_uint_fast64_t instants, files, rows, bytes;
+};
+
+enum severity { DOCTOR_ERROR, DOCTOR_WARNING };
+
+/* One finding. `check` is a word for the kind of check, `place` the file or folder below the table. */
+SL_MUST_USE sl_status doctor_find(struct doctor *d, enum severity severity, const char *check,
+                                  const char *place, const char *format, ...) SL_PRINTF(5, 6);
+/* A failed look at the table is a finding; a failure of ours (memory, cancelled) is returned. Takes over `status`. */
+SL_MUST_USE sl_status doctor_fault(struct doctor *d, const char *check, const char *place, sl_status status);
+
+SL_MUST_USE sl_status doctor_check_timeline(struct doctor *d);
+SL_MUST_USE sl_status doctor_check_commits(struct doctor *d); /* what commits say against what is there */
+SL_MUST_USE sl_status doctor_check_names(struct doctor *d);
+SL_MUST_USE sl_status doctor_check_files(struct doctor *d); /* footers; deep: every row */
+SL_MUST_USE sl_status doctor_check_keys(struct doctor *d);  /* deep: uniqueness in what a reader sees */
+const struct named_file *doctor_named(const struct doctor *d, const char *path);
+
+#endif

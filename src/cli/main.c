@@ -2,7 +2,6 @@
 #include "cli.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,21 +51,10 @@ static void keep_standard_streams(void)
                 exit(STATUS_FAILED);
 }
 
-/* Batches come and go by the megabyte: memory that was just given back is wanted again at once, and asking the system
- * each time costs a fifth of an upsert. A library must not decide this, a command may. */
-static void keep_memory(void)
-{
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_TOP_PAD, 8 << 20);
-#endif
-}
-
 int main(int argc, char **argv)
 {
     struct args args;
-    keep_memory();
+    memory_prepare();
     keep_standard_streams();
     signals_install();
     int status = args_parse(argc, argv, &args);

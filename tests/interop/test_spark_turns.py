@@ -158,6 +158,65 @@ def other_ordering_types(folder):
         t.turns(lambda: [row("k%d" % t.random.randrange(6), t.random.randrange(100), t.random.choice(values)) for _ in range(8)], 4)
 
 
+# --- replacing operations ----------------------------------------------------------------------------------------------------
+
+class Overwrites(Turns):
+    """Turns with the operations that replace file groups; the model forgets what they replace."""
+
+    def replace(self, who, operation, rows):
+        rows = [self.full(r) for r in rows]
+        if who == "sluice":
+            instant = write(self.table, operation, rows)["instant"]
+        else:
+            instant = self.spark.write(self.table, operation.replace("-", "_"), rows, ddl(self.types), option=BUCKETS_ONLY)
+        touched = {self.model.identity(r)[0] for r in rows}
+        self.model.state = {k: v for k, v in self.model.state.items() if operation == "insert-overwrite" and k[0] not in touched}
+        self._done("%s %s" % (who, operation), instant, rows, operation)
+
+    def delete_partition(self, who, path, named=None):
+        if who == "sluice":
+            support.sluice("delete-partition", self.table, named or path)
+        else:
+            self.spark.write(self.table, "delete_partition", [self.full({"id": "x", "v": 1, "ts": 1, "p": "x"})], ddl(self.types),
+                             option=dict(BUCKETS_ONLY, **{"hoodie.datasource.write.partitions.to.delete": path}))
+        self.model.state = {k: v for k, v in self.model.state.items() if k[0] != path}
+        self.log.append("%s delete-partition %s" % (who, path))
+        self.verify()
+
+
+def overwrites(folder, **how):
+    """Both writers replace what either wrote, and go on with upserts between."""
+    t = Overwrites(folder, "over", {"id": "string", "v": "int", "p": "string", "ts": "long"}, "id", "p", "ts", **how)
+    path = (lambda p: "p=" + p) if how.get("hive") else (lambda p: p)
+    rows = lambda v, p, ids: [row(i, v, 10 + v, p=p) for i in ids]
+    t.sluice(rows(1, "north", "abcdefgh") + rows(1, "south", "abcd"))
+    t.replace("sluice", "insert-overwrite", rows(2, "north", "bcxy"))
+    t.peer(rows(3, "north", "bzx") + rows(3, "south", "a"))
+    t.replace("Spark", "insert-overwrite", rows(0, "north", "bcdw"))           # older values: replaced all the same
+    t.sluice(rows(4, "north", "bv") + rows(4, "south", "e") + rows(4, "west", "a"))
+    t.delete_partition("sluice", path("south"), "p=south")
+    t.peer(rows(5, "south", "ab") + rows(5, "west", "b"))
+    t.delete_partition("Spark", path("west"))
+    t.sluice(rows(6, "west", "b") + rows(6, "south", "a"))
+    t.replace("sluice", "insert-overwrite-table", rows(0, "south", "pq") + rows(0, "east", "p"))
+    t.peer(rows(7, "south", "pr") + rows(7, "north", "b"))
+    t.replace("Spark", "insert-overwrite-table", rows(0, "north", "bk"))
+    t.sluice(rows(8, "north", "bl") + rows(8, "south", "p"))
+    t.replace("sluice", "insert-overwrite-table", [])
+    t.peer(rows(1, "north", "b"))
+    t.sluice(rows(2, "north", "b"))
+
+
+@test
+def overwrites_version_9(folder):
+    overwrites(folder)
+
+
+@test
+def overwrites_version_8_hive_style(folder):
+    overwrites(folder, version=8, hive=True)
+
+
 # --- types -----------------------------------------------------------------------------------------------------------------
 
 OLD_LISTS = "parquet.avro.write-old-list-structure"

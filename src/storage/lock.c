@@ -12,6 +12,7 @@
 
 struct sl_storage_lock_handle {
     int fd;
+    char *path;
 };
 
 #define POLL_MS 20
@@ -39,8 +40,9 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
 {
     sl_storage_lock_handle *lock;
     SL_NEW(lock);
-    sl_status status = open_lock_file(storage, path, &lock->fd);
+    sl_status status = (lock->path = sl_strdup(path)) ? open_lock_file(storage, path, &lock->fd) : sl_nomem();
     if (status) {
+        sl_free(lock->path);
         sl_free(lock);
         return status;
     }
@@ -52,8 +54,7 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
             status = sl_errorf(SL_E_BUSY, "another process holds the lock %s (waited %" PRId64 " ms)", path,
                                wait_ms);
         if (status) {
-            close(lock->fd);
-            sl_free(lock);
+            sl_storage_unlock(lock);
             return status;
         }
         sl_sleep_ms(POLL_MS);
@@ -67,5 +68,13 @@ void sl_storage_unlock(sl_storage_lock_handle *lock)
     if (!lock)
         return;
     close(lock->fd);
+    sl_free(lock->path);
     sl_free(lock);
+}
+
+void sl_storage_unlock_for_good(sl_storage_lock_handle *lock)
+{
+    if (lock)
+        (void)unlink(lock->path); /* before the lock goes: nobody else's file can have the name yet */
+    sl_storage_unlock(lock);
 }

@@ -109,10 +109,15 @@ sl_status sl_storage_stat(sl_storage *storage, const char *path, sl_entry *out)
     return storage->vtable->stat(storage, path, out);
 }
 
-bool sl_storage_exists(sl_storage *storage, const char *path)
+sl_status sl_storage_exists(sl_storage *storage, const char *path, bool *exists)
 {
     sl_entry entry;
-    return !sl_status_ignore(sl_storage_stat(storage, path, &entry));
+    sl_status status = sl_storage_stat(storage, path, &entry);
+    if (status && sl_status_code(status) != SL_E_NOT_FOUND)
+        return status;
+    *exists = !status;
+    sl_status_free(status);
+    return SL_OK;
 }
 
 static sl_status read_whole(sl_file *file, size_t max, sl_buf *out)

@@ -79,20 +79,23 @@ SL_MUST_USE sl_status sl_storage_list(sl_storage *storage, const char *path, sl_
 void sl_listing_free(sl_listing *listing);
 SL_MUST_USE sl_status sl_storage_stat(sl_storage *storage, const char *path,
                                       sl_entry *out); /* name stays NULL */
-bool sl_storage_exists(sl_storage *storage, const char *path);
+/* False only where there is nothing at `path`: a place that cannot be looked at is an error. */
+SL_MUST_USE sl_status sl_storage_exists(sl_storage *storage, const char *path, bool *exists);
 
 /* The path from the root of the file system; the caller frees. */
 SL_MUST_USE sl_status sl_path_absolute(const char *path, char **out);
 /* "a" + "b" -> "a/b"; an empty part adds no slash. The result is the caller's. */
 SL_MUST_USE sl_status sl_path_join(const char *a, const char *b, char **out);
 
-/* An exclusive advisory lock on the file at `path` (made when missing, never removed). Waits up to wait_ms,
- * then SL_E_BUSY. The system releases it when the process dies, so a crash leaves no stale lock. Excludes
+/* An exclusive advisory lock on the file at `path` (made when missing). Waits up to wait_ms, then SL_E_BUSY. The system releases it when the process dies, so a crash leaves no stale lock. Excludes
  * threads as well as processes. */
 typedef struct sl_storage_lock_handle sl_storage_lock_handle;
 SL_MUST_USE sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms,
                                       sl_storage_lock_handle **out);
 void sl_storage_unlock(sl_storage_lock_handle *lock); /* NULL is fine */
+/* Removes the lock's file as well: for locks on things that are over, since whoever waits for it would hold a file
+ * without a name, and the next one another. */
+void sl_storage_unlock_for_good(sl_storage_lock_handle *lock);
 
 /* ---- faults, for tests --------------------------------------------------------------------------------- */
 

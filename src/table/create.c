@@ -267,13 +267,14 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     sl_table table = {0};
     sl_buf text = {0};
     char *schema = NULL, *path = NULL, *hoodie = NULL, *given = NULL;
-    bool had_hoodie = true;
+    bool had_hoodie = true, exists;
     sl_status status = SL_OK;
     SL_GO(sl_storage_for_uri(uri, &table.storage, &given));
     SL_GO(sl_path_absolute(given, &table.path)); /* "." has a name, too */
     SL_GO(hoodie_path(&table, "", &hoodie));
     SL_GO(hoodie_path(&table, "hoodie.properties", &path));
-    if (sl_storage_exists(table.storage, path)) {
+    SL_GO(sl_storage_exists(table.storage, path, &exists));
+    if (exists) {
         status = sl_errorf(SL_E_EXISTS, "there is a table already");
         goto done;
     }
@@ -282,7 +283,7 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     SL_GO(sl_table_schema_text(&table, options->schema, false, &schema));
     SL_GO(sl_properties_set(&table.properties, "hoodie.table.create.schema", schema));
     SL_GO(check_as_table(&table.properties, options->schema));
-    had_hoodie = sl_storage_exists(table.storage, hoodie);
+    SL_GO(sl_storage_exists(table.storage, hoodie, &had_hoodie));
     SL_GO(make_folders(&table));
     SL_GO(sl_properties_text(&table.properties, "Properties saved by sluice", &text));
     SL_GO(sl_storage_create_if_absent(table.storage, path, text.data,

@@ -123,6 +123,7 @@ sl_status markers_read(const sl_table *table, const char *instant, sl_strings *d
 {
     char *folder = NULL, *type = NULL;
     sl_listing listing = {0};
+    bool lists;
     sl_status status = SL_OK;
     *found = false;
     SL_GO(marker_folder(table, instant, &folder));
@@ -136,8 +137,9 @@ sl_status markers_read(const sl_table *table, const char *instant, sl_strings *d
         goto done;
     *found = true;
     SL_GO(sl_path_join(folder, "MARKERS.type", &type));
-    status = sl_storage_exists(table->storage, type) ? read_lists(table, folder, &listing, data_files)
-                                                     : walk_direct(table, folder, "", data_files);
+    SL_GO(sl_storage_exists(table->storage, type, &lists));
+    status = lists ? read_lists(table, folder, &listing, data_files)
+                   : walk_direct(table, folder, "", data_files);
 done:
     sl_listing_free(&listing);
     sl_free(folder);

@@ -83,6 +83,7 @@ sl_status partition_make(const sl_table *table, const char *partition, const cha
     sl_buf text = {0};
     sl_properties p = {0};
     char depth[16];
+    bool exists;
     int levels = *partition != 0;
     for (const char *at = partition; *at; at++)
         levels += *at == '/';
@@ -90,7 +91,8 @@ sl_status partition_make(const sl_table *table, const char *partition, const cha
     sl_status status = SL_OK;
     SL_GO(sl_path_join(partition, PARTITION_FILE, &relative));
     SL_GO(sl_table_path(table, relative, &path));
-    if (sl_storage_exists(table->storage, path))
+    SL_GO(sl_storage_exists(table->storage, path, &exists));
+    if (exists)
         goto done;
     SL_GO(sl_properties_set(&p, "commitTime", instant));
     SL_GO(sl_properties_set(&p, "partitionDepth", depth));

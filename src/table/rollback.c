@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEARTBEAT_FRESH_MS                                                                                   \
-    (2 * 60000) /* hoodie.client.heartbeat.interval_in_ms times tolerable misses, the defaults */
-
 /* ---- what an instant left ------------------------------------------------------------------------------ */
 
 /* Every file whose name carries the instant: where there are no markers to tell. */
@@ -230,7 +227,7 @@ done:
     return status;
 }
 
-static sl_status roll_back(sl_table *table, const sl_instant *target, char *result, size_t *files_deleted)
+sl_status rollback_instant(sl_table *table, const sl_instant *target, char *result, size_t *files_deleted)
 {
     sl_strings files = {0};
     sl_instant rollback;
@@ -250,7 +247,7 @@ sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep
                            size_t *files_deleted)
 {
     if (!keep_requested)
-        return roll_back(table, instant, NULL, files_deleted);
+        return rollback_instant(table, instant, NULL, files_deleted);
     /* A service: only its output goes, the plan stays to be executed again (spec/timeline.md 9.3). */
     sl_strings files = {0};
     sl_status status = SL_OK;
@@ -267,26 +264,7 @@ done:
                : SL_OK;
 }
 
-/* ---- leftovers ----------------------------------------------------------------------------------------- */
-
-/* A writer with a fresh heartbeat is alive: its work is not ours to undo. */
-static sl_status refuse_living(const sl_table *table, const sl_instant *instant)
-{
-    char relative[SL_INSTANT_BYTES + 16], *path;
-    sl_entry entry;
-    snprintf(relative, sizeof relative, ".heartbeat/%s", instant->requested);
-    SL_TRY(hoodie_path(table, relative, &path));
-    bool missing = sl_status_ignore(sl_storage_stat(table->storage, path, &entry));
-    sl_free(path);
-    int64_t age_ms = missing ? INT64_MAX : sl_now_ms() - entry.modified_ms;
-    if (age_ms <= HEARTBEAT_FRESH_MS)
-        return sl_errorf(SL_E_CONFLICT,
-                         "another writer is at work: instant %s has a heartbeat %" PRId64 " s old",
-                         instant->requested, age_ms / 1000);
-    return SL_OK;
-}
-
-static sl_status resume(sl_table *table, const sl_instant *pending)
+sl_status rollback_resume(sl_table *table, const sl_instant *pending)
 {
     sl_instant rollback = *pending, target = {0};
     sl_strings files = {0};
@@ -320,105 +298,6 @@ done:
     return status ? sl_context(status, "pending rollback %s", pending->requested) : SL_OK;
 }
 
-/* Marker folders whose instant is no longer pending: their writer died between publishing and tidying. */
-static sl_status sweep_markers(const sl_table *table, const sl_timeline *timeline)
-{
-    char *path;
-    sl_listing listing = {0};
-    SL_TRY(hoodie_path(table, ".temp", &path));
-    sl_status status = sl_storage_list(table->storage, path, &listing);
-    sl_free(path);
-    if (sl_status_code(status) == SL_E_NOT_FOUND) {
-        sl_status_free(status);
-        return SL_OK;
-    }
-    for (size_t i = 0; i < listing.count && !status; i++) {
-        const char *name = listing.entries[i].name;
-        bool pending = false;
-        if (!listing.entries[i].is_dir || name[strspn(name, "0123456789")])
-            continue;
-        for (size_t k = 0; k < timeline->count; k++)
-            pending |= strcmp(timeline->instants[k].requested, name) == 0 &&
-                       timeline->instants[k].state != SL_COMPLETED;
-        if (!pending)
-            status = markers_delete(table, name);
-    }
-    sl_listing_free(&listing);
-    return status;
-}
-
-/* "20240101000000000.commit.requested.a658d985-ef3d-4979-8e27-9c8dc0be76cf": see storage/local_commit.c. Hudi
- * names them so too. */
-static bool is_temporary(const char *name)
-{
-    enum { UUID_LENGTH = 36 };
-    size_t n = strlen(name);
-    if (n < UUID_LENGTH + 2 || name[n - UUID_LENGTH - 1] != '.' || !strspn(name, "0123456789"))
-        return false;
-    const char *uuid = name + n - UUID_LENGTH;
-    for (size_t i = 0; i < UUID_LENGTH; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? uuid[i] != '-' : !strchr("0123456789abcdef", uuid[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Timeline files that never got their name. They live for milliseconds: an old one has lost its writer. */
-static sl_status sweep_temporaries(const sl_table *table)
-{
-    char *folder = NULL;
-    sl_listing listing = {0};
-    sl_status status = SL_OK;
-    SL_GO(timeline_path(table, "", &folder));
-    SL_GO(sl_storage_list(table->storage, folder, &listing));
-    for (size_t i = 0; i < listing.count && !status; i++) {
-        const sl_entry *e = &listing.entries[i];
-        char *path;
-        if (e->is_dir || !is_temporary(e->name) || sl_now_ms() - e->modified_ms <= HEARTBEAT_FRESH_MS)
-            continue;
-        SL_GO(timeline_path(table, e->name, &path));
-        status = sl_storage_delete(table->storage, path);
-        sl_free(path);
-    }
-done:
-    sl_listing_free(&listing);
-    sl_free(folder);
-    return status;
-}
-
-sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
-{
-    sl_timeline timeline;
-    size_t deleted;
-    *rolled_back = 0;
-    SL_TRY(sl_timeline_load(table, &timeline));
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < timeline.count; i++)
-        if (timeline.instants[i].action == SL_ACTION_ROLLBACK && timeline.instants[i].state != SL_COMPLETED &&
-            timeline.instants[i].has_requested)
-            SL_GO(resume(table, &timeline.instants[i]));
-    sl_timeline_free(&timeline);
-    memset(&timeline, 0, sizeof timeline);
-    SL_GO(sl_timeline_load(table, &timeline)); /* without what was just finished */
-    for (size_t i = 0; i < timeline.count; i++) {
-        const sl_instant *instant = &timeline.instants[i];
-        bool write = instant->action == SL_ACTION_COMMIT || instant->action == SL_ACTION_DELTACOMMIT ||
-                     instant->action == SL_ACTION_REPLACECOMMIT;
-        if (!write || instant->state == SL_COMPLETED)
-            continue;
-        SL_GO(refuse_living(table, instant));
-        sl_warn(&table->runtime, "instant %s was never completed: rolling it back", instant->requested);
-        SL_GO(roll_back(table, instant, NULL, &deleted));
-        ++*rolled_back;
-    }
-    SL_GO(sweep_markers(table, &timeline));
-    SL_GO(sweep_temporaries(table));
-done:
-    sl_timeline_free(&timeline);
-    return status;
-}
-
 /* ---- by request ---------------------------------------------------------------------------------------- */
 
 /* Unpublishing takes the completed file away; requested and inflight must be there for the rollback to find.
@@ -430,12 +309,6 @@ static sl_status unpublish(sl_table *table, const sl_instant *instant)
     if (!instant->has_inflight)
         SL_TRY(instant_create(table, instant, SL_INFLIGHT, NULL, NULL));
     return delete_state(table, instant, SL_COMPLETED);
-}
-
-static bool is_service(enum sl_action action)
-{
-    return action == SL_ACTION_COMPACTION || action == SL_ACTION_LOGCOMPACTION ||
-           action == SL_ACTION_CLUSTERING;
 }
 
 static const sl_instant *find_write(const sl_timeline *timeline, const char *requested)
@@ -462,7 +335,7 @@ static sl_status check_target(const sl_timeline *timeline, const char *requested
         if (instant->state == SL_COMPLETED)
             return sl_input("instant %s is not the newest: %s came after it; roll that back first", requested,
                             instant->requested);
-        if (is_service(instant->action))
+        if (sl_action_is_service(instant->action))
             return sl_input("the %s planned at %s builds on instant %s; execute it or roll it back first",
                             sl_action_name(instant->action), instant->requested, requested);
     }
@@ -485,8 +358,8 @@ sl_status sl_rollback_instant(sl_table *table, const char *requested, char *resu
     if (target->state == SL_COMPLETED)
         SL_GO(unpublish(table, target));
     else
-        SL_GO(refuse_living(table, target));
-    SL_GO(roll_back(table, target, result, files_deleted));
+        SL_GO(instant_refuse_living(table, target->requested));
+    SL_GO(rollback_instant(table, target, result, files_deleted));
 done:
     sl_timeline_free(&timeline);
     sl_table_lock_release(lock);

@@ -151,12 +151,15 @@ void sl_timeline_free(sl_timeline *timeline);
 /* NULL when it is not there. `writes` leaves out services that write no rows (clean, savepoint, rollback,
  * ...). */
 const sl_instant *sl_timeline_find(const sl_timeline *timeline, const char *requested, enum sl_action action);
+enum sl_action sl_action_completes_as(enum sl_action action); /* in the completed file's name */
 bool sl_action_writes(
     enum sl_action action); /* commit, deltacommit, replacecommit, clustering, compaction, logcompaction */
+bool sl_action_is_service(enum sl_action action); /* compaction, logcompaction, clustering: their plan is requested */
 const sl_instant *sl_timeline_last_write(const sl_timeline *timeline); /* newest completed; NULL: none */
 /* Completion time of a writing instant: of the active timeline; of an archived one its requested time stands
  * in. NULL: not completed. */
 const char *sl_timeline_completion(const sl_timeline *timeline, const char *requested);
+bool sl_timeline_is_pending(const sl_timeline *timeline, const char *requested); /* whatever its action */
 /* File name of an instant in a state: "T.commit.requested", "T.inflight", "T_C.deltacommit". `out` needs 96
  * bytes. */
 void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, char *out);
@@ -277,9 +280,10 @@ struct sl_txn_options {
     const json_t *plan;      /* content of the requested file; NULL: empty */
     const char *plan_record; /* its Avro record name */
 };
-/* Takes the table's write lock (waiting up to hoodie.write.lock.wait_time_ms; then SL_E_BUSY), rolls back
- * what dead writers left, draws the instant, creates requested and inflight. The table's properties are read
- * anew under the lock. */
+/* Takes the table's lock (waiting up to hoodie.write.lock.wait_time_ms; then SL_E_BUSY), rolls back what dead
+ * writers left, draws the instant, creates requested and inflight. The table's properties are read anew under
+ * the lock. Then a writing action goes on keeping other writers out until its end, a service keeps out only
+ * who would work on the same instant (SL_E_BUSY). */
 SL_MUST_USE sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl_txn **out);
 const char *sl_txn_instant(const sl_txn *txn);
 const sl_timeline *
@@ -301,12 +305,16 @@ SL_MUST_USE sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *compl
 /* Rolls back and frees; NULL is fine. A failure to clean up is left for the next writer. */
 void sl_txn_abort(sl_txn *txn);
 
-/* The write lock by itself, for changes that are no action (properties). */
+/* The table's lock by itself, for changes that are no action (properties): no writer is at work, and the timeline
+ * stands still. */
 typedef struct sl_table_lock sl_table_lock;
 SL_MUST_USE sl_status sl_table_lock_take(const sl_table *table, sl_table_lock **out);
+/* The timeline stands still, but a writer may be at work: enough to plan a service. To be held shortly. */
+SL_MUST_USE sl_status sl_timeline_lock_take(const sl_table *table, sl_table_lock **out);
 void sl_table_lock_release(sl_table_lock *lock); /* NULL is fine */
 
-/* Rolls back pending writes of dead writers. Caller holds the lock. Counts what it did. */
+/* Rolls back pending writes of dead writers; those that somebody works on are left alone. Caller holds the
+ * timeline lock. Counts what it did. */
 SL_MUST_USE sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back);
 /* Rolls back one instant, pending or the newest completed one. Takes the lock. `result`: the rollback's own
  * instant. */
@@ -314,7 +322,7 @@ SL_MUST_USE sl_status sl_rollback_instant(sl_table *table, const char *requested
                                           size_t *files_deleted);
 /* A service is planned under the lock: draw its instant, look at the table, then write the plan as a
  * requested instant. In this order, so that nothing that completes later than the look can be older than the
- * plan. Caller holds the lock. */
+ * plan. Caller holds the timeline lock. */
 SL_MUST_USE sl_status sl_txn_draw(const sl_table *table, char *instant);
 SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, const char *instant,
                                       const json_t *plan, const char *plan_record);

@@ -39,6 +39,18 @@ SL_MUST_USE sl_status marker_create(const sl_table *table, const char *instant, 
                                     const char *file_name, const char *kind);
 SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant);
 
+/* The table's lock without its timeline half, and that half again (if need be): while a writer writes, services go
+ * on. */
+void timeline_lock_leave(sl_table_lock *lock);
+SL_MUST_USE sl_status timeline_lock_again(const sl_table *table, sl_table_lock *lock);
+/* Marks an instant as worked on, until the handle is unlocked or the process dies: SL_E_BUSY when somebody does.
+ * Caller holds the timeline lock, as of the next two. */
+SL_MUST_USE sl_status instant_lock_take(const sl_table *table, const char *instant,
+                                        sl_storage_lock_handle **out);
+SL_MUST_USE sl_status instant_is_worked_on(const sl_table *table, const char *instant, bool *out);
+/* Removes the locks of instants that are not pending: their owners died between publishing and tidying. */
+SL_MUST_USE sl_status instant_locks_sweep(const sl_table *table, const sl_timeline *timeline);
+
 /* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the
  * lock. */
 SL_MUST_USE sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char *out);
@@ -54,5 +66,13 @@ SL_MUST_USE sl_status instant_create(const sl_table *table, const sl_instant *in
  * service's plan stays. */
 SL_MUST_USE sl_status rollback_pending(sl_table *table, const sl_instant *instant, bool keep_requested,
                                        size_t *files_deleted);
+/* Undoes an instant that is not completed (any more), with a rollback instant that says so; `result` (may be NULL)
+ * gets its time. */
+SL_MUST_USE sl_status rollback_instant(sl_table *table, const sl_instant *target, char *result,
+                                       size_t *files_deleted);
+/* Finishes a rollback that died, by its own plan. */
+SL_MUST_USE sl_status rollback_resume(sl_table *table, const sl_instant *pending);
+/* SL_E_BUSY or SL_E_CONFLICT when somebody works on the pending instant. */
+SL_MUST_USE sl_status instant_refuse_living(const sl_table *table, const char *instant);
 
 #endif

@@ -85,7 +85,9 @@ sl_status properties_load(sl_storage *storage, const char *table_path, sl_proper
 /* Finishes or undoes a replacement that died half way (spec/timeline.md 3.3, step 1). */
 static sl_status recover(sl_table *table, const char *main_path, const char *backup_path)
 {
-    if (!sl_storage_exists(table->storage, backup_path))
+    bool exists;
+    SL_TRY(sl_storage_exists(table->storage, backup_path, &exists));
+    if (!exists)
         return SL_OK;
     sl_properties p = {0};
     sl_status status = load_one(table->storage, table->path, PROPERTIES, &p);

@@ -32,7 +32,12 @@ static const struct {
 };
 
 const char *sl_action_name(enum sl_action action) { return actions[action].name; }
+enum sl_action sl_action_completes_as(enum sl_action action) { return actions[action].completes_as; }
 bool sl_action_writes(enum sl_action action) { return actions[action].writes; }
+bool sl_action_is_service(enum sl_action action)
+{
+    return actions[action].writes && action != actions[action].completes_as;
+}
 
 static enum sl_action action_named(const char *name, size_t len)
 {
@@ -199,6 +204,15 @@ const sl_instant *sl_timeline_last_write(const sl_timeline *timeline)
         if (actions[timeline->instants[i].action].writes && timeline->instants[i].state == SL_COMPLETED)
             return &timeline->instants[i];
     return NULL;
+}
+
+bool sl_timeline_is_pending(const sl_timeline *timeline, const char *requested)
+{
+    for (size_t i = 0; i < timeline->count; i++)
+        if (strcmp(timeline->instants[i].requested, requested) == 0 &&
+            timeline->instants[i].state != SL_COMPLETED)
+            return true;
+    return false;
 }
 
 /* First instant that is not before `requested`. */

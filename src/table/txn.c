@@ -1,12 +1,12 @@
 /*
  * The commit protocol, the only way a table changes (design/architecture.md):
  *
- *   lock -> leftovers of dead writers rolled back -> instant drawn -> requested -> inflight
- *        -> (marker -> data file, durable)*
- *        -> unnamed files removed -> completed file created exclusively: the commit -> markers removed ->
- * unlock
+ *   lock     leftovers of dead writers rolled back -> instant drawn -> requested -> inflight
+ *   unlock   (marker -> data file, durable)* -> unnamed files removed
+ *   lock     completed file created exclusively: the commit -> markers removed
  *
- * A crash before the completed file leaves the old table plus leftovers that the next writer finds by their
+ * The lock is the timeline's (lock.c): between the two others may plan, execute and publish services. Writing actions
+ * keep each other out all the time. A crash before the completed file leaves the old table plus leftovers that the next writer finds by their
  * markers; a crash after it leaves the new table.
  */
 #include "table/table_int.h"
@@ -16,7 +16,8 @@
 
 struct sl_txn {
     sl_table *table;
-    sl_table_lock *lock;
+    sl_table_lock *lock;                  /* NULL: a task of somebody else's transaction */
+    sl_storage_lock_handle *instant_lock; /* says that the instant is worked on */
     sl_timeline timeline;
     sl_instant instant;
     const char *operation; /* owned copy */
@@ -41,8 +42,16 @@ static void txn_free(sl_txn *txn)
     sl_timeline_free(&txn->timeline);
     sl_free((char *)(uintptr_t)txn->operation);
     pthread_mutex_destroy(&txn->mutex);
+    sl_storage_unlock(txn->instant_lock);
     sl_table_lock_release(txn->lock);
     sl_free(txn);
+}
+
+/* The instant is completed or gone: its lock has done its work. Caller holds the timeline lock. */
+static void txn_settled(sl_txn *txn)
+{
+    sl_storage_unlock_for_good(txn->instant_lock);
+    txn->instant_lock = NULL;
 }
 
 /* ---- begin --------------------------------------------------------------------------------------------- */
@@ -60,13 +69,14 @@ sl_status table_reload(sl_table *table)
 static sl_status txn_request(sl_txn *txn, const struct sl_txn_options *options)
 {
     txn->instant.action = options->action;
-    txn->instant.completed_as = options->action == SL_ACTION_COMPACTION      ? SL_ACTION_COMMIT
-                                : options->action == SL_ACTION_LOGCOMPACTION ? SL_ACTION_DELTACOMMIT
-                                : options->action == SL_ACTION_CLUSTERING    ? SL_ACTION_REPLACECOMMIT
-                                                                             : options->action;
+    txn->instant.completed_as = sl_action_completes_as(options->action);
     SL_TRY(instant_draw(txn->table, &txn->timeline, txn->instant.requested));
-    sl_status status =
-        instant_create(txn->table, &txn->instant, SL_REQUESTED, options->plan, options->plan_record);
+    sl_status status = instant_lock_take(txn->table, txn->instant.requested, &txn->instant_lock);
+    if (status) {
+        *txn->instant.requested = 0;
+        return status;
+    }
+    status = instant_create(txn->table, &txn->instant, SL_REQUESTED, options->plan, options->plan_record);
     if (sl_status_code(status) == SL_E_CONFLICT)
         *txn->instant.requested = 0; /* somebody else's: not ours to roll back */
     return status;
@@ -81,6 +91,10 @@ static sl_status txn_resume(sl_txn *txn, const struct sl_txn_options *options)
     if (planned->state == SL_COMPLETED)
         return sl_errorf(SL_E_EXISTS, "%s %s is completed already", sl_action_name(options->action),
                          options->instant);
+    sl_status status = instant_lock_take(txn->table, options->instant, &txn->instant_lock);
+    if (status)
+        return sl_context(status, "another process executes the %s %s", sl_action_name(options->action),
+                          options->instant);
     txn->instant = *planned;
     if (planned->has_inflight) {
         size_t deleted;
@@ -90,36 +104,44 @@ static sl_status txn_resume(sl_txn *txn, const struct sl_txn_options *options)
     return SL_OK;
 }
 
+/* Under the timeline lock. */
+static sl_status txn_start(sl_txn *txn, const struct sl_txn_options *options)
+{
+    sl_table *table = txn->table;
+    size_t rolled_back;
+    SL_TRY(table_reload(table));
+    if (table->has_metadata_table)
+        SL_TRY(sl_metadata_table_disable(table));
+    SL_TRY(sl_rollback_leftovers(table, &rolled_back));
+    SL_TRY(sl_timeline_load(table, &txn->timeline));
+    SL_TRY(schema_history_refuse_write(table, &txn->timeline));
+    SL_TRY(options->instant ? txn_resume(txn, options) : txn_request(txn, options));
+    return instant_create(table, &txn->instant, SL_INFLIGHT, NULL, NULL);
+}
+
 sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl_txn **out)
 {
     sl_txn *txn;
     SL_NEW(txn);
     pthread_mutex_init(&txn->mutex, NULL);
     txn->table = table;
-    txn->keep_requested = options->action == SL_ACTION_COMPACTION ||
-                          options->action == SL_ACTION_LOGCOMPACTION ||
-                          options->action == SL_ACTION_CLUSTERING;
+    txn->keep_requested = sl_action_is_service(options->action);
     sl_status status = SL_OK;
-    size_t rolled_back;
     if (!(txn->operation = sl_strdup(options->operation))) {
         status = sl_nomem();
         goto done;
     }
-    SL_GO(sl_table_lock_take(table, &txn->lock));
-    SL_GO(table_reload(table));
-    if (table->has_metadata_table)
-        SL_GO(sl_metadata_table_disable(table));
-    SL_GO(sl_rollback_leftovers(table, &rolled_back));
-    SL_GO(sl_timeline_load(table, &txn->timeline));
-    SL_GO(schema_history_refuse_write(table, &txn->timeline));
-    SL_GO(options->instant ? txn_resume(txn, options) : txn_request(txn, options));
-    SL_GO(instant_create(table, &txn->instant, SL_INFLIGHT, NULL, NULL));
+    SL_GO(txn->keep_requested ? sl_timeline_lock_take(table, &txn->lock)
+                              : sl_table_lock_take(table, &txn->lock));
+    SL_GO(txn_start(txn, options));
+    timeline_lock_leave(txn->lock);
     *out = txn;
     return SL_OK;
 done:
     if (txn->lock && *txn->instant.requested && !options->instant) {
         size_t deleted;
-        (void)sl_status_ignore(rollback_pending(table, &txn->instant, false, &deleted));
+        if (!sl_status_ignore(rollback_pending(table, &txn->instant, false, &deleted)))
+            txn_settled(txn);
     }
     txn_free(txn);
     return status;
@@ -238,19 +260,6 @@ done:
     return status;
 }
 
-/* Draws the completion time and creates the completed file. */
-static sl_status txn_complete(sl_txn *txn, const json_t *metadata)
-{
-    sl_timeline now = {0};
-    sl_status status = sl_timeline_load(txn->table, &now);
-    if (!status)
-        status = instant_draw(txn->table, &now, txn->instant.completed);
-    sl_timeline_free(&now);
-    const char *record = txn->instant.completed_as == SL_ACTION_REPLACECOMMIT ? "HoodieReplaceCommitMetadata"
-                                                                              : "HoodieCommitMetadata";
-    return status ? status : instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata, record);
-}
-
 /* After a failed create: an error of the last fsync may come when the file is already there, and then it counts. Where that
  * cannot be told nothing may be undone here; the next writer sees what it is. */
 static bool completed_file_may_exist(const sl_txn *txn)
@@ -269,43 +278,80 @@ static bool completed_file_may_exist(const sl_txn *txn)
     return !absent;
 }
 
-static sl_status txn_current_schema(const sl_txn *txn, char **out)
+/* A writer of another program may have taken us for dead. */
+static sl_status check_still_pending(const sl_txn *txn, const sl_timeline *now)
+{
+    const sl_instant *instant = sl_timeline_find(now, txn->instant.requested, txn->instant.action);
+    if (instant && instant->state != SL_COMPLETED)
+        return SL_OK;
+    return sl_errorf(SL_E_CONFLICT, "instant %s was rolled back by another writer while it was written",
+                     txn->instant.requested);
+}
+
+static bool writer_is_pending(const sl_timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->count; i++)
+        if (timeline->instants[i].state != SL_COMPLETED && sl_action_writes(timeline->instants[i].action) &&
+            !sl_action_is_service(timeline->instants[i].action))
+            return true;
+    return false;
+}
+
+/* *out stays NULL where a service must not speak: the writer that is at work may bring columns, and if it began
+ * earlier its commit stands before the service's, which readers would ask first. A commit without a schema is passed
+ * over by all of them (spec/timeline.md 6.3). */
+static sl_status unchanged_schema(const sl_txn *txn, const sl_timeline *now, char **out)
 {
     const sl_type *data;
-    SL_TRY(sl_table_schema(txn->table, &txn->timeline, NULL, &data));
+    if (txn->keep_requested && writer_is_pending(now))
+        return SL_OK;
+    SL_TRY(sl_table_schema(txn->table, now, NULL, &data));
     sl_status status = sl_table_schema_text(txn->table, data, false, out);
     sl_type_unref(data);
     return status;
 }
 
-sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
+/* Draws the completion time and creates the completed file. Under the timeline lock. */
+static sl_status txn_publish(sl_txn *txn, const char *schema)
 {
+    bool replaces = txn->instant.completed_as == SL_ACTION_REPLACECOMMIT;
+    sl_timeline now = {0};
     json_t *metadata = NULL;
     char *unchanged = NULL;
     sl_status status = SL_OK;
-    if (!schema) {
-        SL_GO(txn_current_schema(txn, &unchanged));
-        schema = unchanged;
-    }
+    SL_GO(sl_timeline_load(txn->table, &now));
+    SL_GO(check_still_pending(txn, &now));
+    if (!schema)
+        SL_GO(unchanged_schema(txn, &now, &unchanged));
+    SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema ? schema : unchanged,
+                                  txn->keep_requested, &metadata));
+    if (replaces)
+        SL_GO(commit_metadata_replaces(metadata, txn->replaced));
+    SL_GO(instant_draw(txn->table, &now, txn->instant.completed));
+    status = instant_create(txn->table, &txn->instant, SL_COMPLETED, metadata,
+                            replaces ? "HoodieReplaceCommitMetadata" : "HoodieCommitMetadata");
+done:
+    sl_free(unchanged);
+    json_decref(metadata);
+    sl_timeline_free(&now);
+    return status;
+}
+
+sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
+{
+    sl_status status = SL_OK;
     SL_GO(txn_reconcile(txn));
     if (txn->stats) /* qsort wants memory even for nothing */
         qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
-    SL_GO(sl_commit_metadata_json(txn->stats, txn->stat_count, txn->operation, schema, txn->keep_requested,
-                                  &metadata));
-    if (txn->instant.completed_as == SL_ACTION_REPLACECOMMIT)
-        SL_GO(commit_metadata_replaces(metadata, txn->replaced));
-    status = txn_complete(txn, metadata);
+    SL_GO(timeline_lock_again(txn->table, txn->lock));
+    status = txn_publish(txn, schema);
     if (status && completed_file_may_exist(txn)) {
         status = sl_context(status, "instant %s is published, but perhaps not yet durable",
                             txn->instant.requested);
-        sl_free(unchanged);
-        json_decref(metadata);
         txn_free(txn);
         return status;
     }
 done:
-    sl_free(unchanged);
-    json_decref(metadata);
     if (status) {
         sl_txn_abort(txn);
         return status;
@@ -314,6 +360,7 @@ done:
         memcpy(completed, txn->instant.completed, SL_INSTANT_BYTES);
     /* Published: a leftover marker folder is removed by the next writer. */
     (void)sl_status_ignore(markers_delete(txn->table, txn->instant.requested));
+    txn_settled(txn);
     txn_free(txn);
     return SL_OK;
 }
@@ -323,7 +370,11 @@ void sl_txn_abort(sl_txn *txn)
     if (!txn)
         return;
     size_t deleted;
-    (void)sl_status_ignore(rollback_pending(txn->table, &txn->instant, txn->keep_requested, &deleted));
+    bool undone =
+        !sl_status_ignore(timeline_lock_again(txn->table, txn->lock)) &&
+        !sl_status_ignore(rollback_pending(txn->table, &txn->instant, txn->keep_requested, &deleted));
+    if (undone && !txn->keep_requested)
+        txn_settled(txn);
     txn_free(txn);
 }
 

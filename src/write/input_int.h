@@ -101,6 +101,9 @@ SL_MUST_USE sl_status input_parquet_open(const char *path, const sl_type *wanted
 SL_MUST_USE sl_status input_avro_open(const char *path, const sl_type *wanted,
                                       const struct sl_input_options *options, sl_stream **out);
 
+/* `rows` (taken over, also on failure), each batch made while the one before is worked on. */
+SL_MUST_USE sl_status input_read_ahead(sl_stream *rows, sl_stream **out);
+
 /* What a stream of columns stands on; freed behind it. */
 struct input_owner {
     struct input_file file;

@@ -74,14 +74,17 @@ sl_status sl_input_open(const char *path, const char *format, const sl_type *wan
 {
     static const struct sl_input_options defaults;
     enum input_format chosen;
+    sl_stream *rows;
     if (!options)
         options = &defaults;
     SL_TRY(choose_format(path, format, &chosen));
-    switch (chosen) {
+    switch (chosen) { /* text may come from somebody who is still writing it: it is not read ahead */
     case FORMAT_PARQUET:
-        return input_parquet_open(path, wanted, options, out);
+        SL_TRY(input_parquet_open(path, wanted, options, &rows));
+        return input_read_ahead(rows, out);
     case FORMAT_AVRO:
-        return input_avro_open(path, wanted, options, out);
+        SL_TRY(input_avro_open(path, wanted, options, &rows));
+        return input_read_ahead(rows, out);
     case FORMAT_JSONL:
         return input_jsonl_open(path, wanted, options, out);
     case FORMAT_CSV:

@@ -79,33 +79,30 @@ static sl_status sorted_findings(struct doctor *d, json_t **out)
 
 static sl_status load_schema(struct doctor *d)
 {
-    const sl_type *data;
-    SL_TRY(sl_table_schema(d->table, &d->view.timeline, NULL, &data));
-    sl_status status = SL_OK;
+    SL_TRY(sl_table_schema(d->table, &d->view.timeline, NULL, &d->data));
     if (d->table->populate_meta)
-        status = sl_schema_with_meta(data, &d->schema);
-    else
-        d->schema = sl_type_ref(data);
-    sl_type_unref(data);
-    return status;
+        return sl_schema_with_meta(d->data, &d->schema);
+    d->schema = sl_type_ref(d->data);
+    return SL_OK;
 }
 
-/* Without view or schema there is nothing to hold files against. */
+/* Without view or schema there is nothing to hold files against; an empty table has no schema. */
 static sl_status check_all(struct doctor *d)
 {
     SL_TRY(doctor_check_timeline(d));
     sl_status status = sl_view_load(d->table, NULL, &d->view);
     if (status)
         return doctor_fault(d, "view", "", status);
+    status = load_schema(d);
+    bool empty = sl_status_code(status) == SL_E_NOT_FOUND;
+    if (empty)
+        sl_status_free(status);
+    else
+        SL_TRY(doctor_fault(d, "schema", "", status));
     SL_TRY(doctor_check_commits(d));
     SL_TRY(doctor_check_names(d));
-    status = load_schema(d);
-    if (sl_status_code(status) == SL_E_NOT_FOUND) { /* an empty table */
-        sl_status_free(status);
+    if (!d->schema)
         return SL_OK;
-    }
-    if (status)
-        return doctor_fault(d, "schema", "", status);
     SL_TRY(doctor_check_files(d));
     return d->deep ? doctor_check_keys(d) : SL_OK;
 }
@@ -116,6 +113,7 @@ static void doctor_free(struct doctor *d)
         sl_free(d->named[i].path);
     sl_free(d->named);
     sl_strings_free(&d->replaced);
+    sl_type_unref(d->data);
     sl_type_unref(d->schema);
     sl_view_free(&d->view);
     json_decref(d->findings);

@@ -18,8 +18,8 @@ struct doctor {
     sl_table *table;
     bool deep;
     sl_view view;
-    const sl_type *schema;    /* of the table, meta columns included */
-    struct named_file *named; /* by path */
+    const sl_type *data, *schema; /* of the table: without and with meta columns; NULL: an empty table */
+    struct named_file *named;     /* by path */
     size_t named_count, named_cap;
     sl_strings replaced;   /* "partition/file id" of replaced groups, sorted */
     pthread_mutex_t mutex; /* guards what follows */

@@ -15,6 +15,42 @@ static bool is_native_log(enum sl_file_kind kind)
     return kind == SL_FILE_LOG || kind == SL_FILE_DELETES || kind == SL_FILE_CDC;
 }
 
+/* A change data log has the schema of its table's mode (spec/lsm-layout.md 4.3). */
+static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *differs)
+{
+    char *path = NULL, *wanted = NULL;
+    sl_file *file = NULL;
+    sl_parquet *parquet = NULL;
+    struct sl_log_headers headers = {0};
+    enum sl_cdc_mode mode;
+    sl_status status = SL_OK;
+    SL_GO(sl_cdc_mode_named(
+        sl_table_setting(d->table, "hoodie.table.cdc.supplemental.logging.mode", "data_before_after"),
+        &mode));
+    SL_GO(sl_table_cdc_schema_text(d->table, mode, d->data, &wanted));
+    SL_GO(sl_table_path(d->table, place, &path));
+    SL_GO(sl_storage_open(d->table->storage, path, &file));
+    SL_GO(sl_parquet_open(file, NULL, &parquet));
+    SL_GO(sl_log_headers_read(parquet, &headers));
+    *differs = !headers.schema || strcmp(headers.schema, wanted) != 0;
+done:
+    sl_log_headers_free(&headers);
+    sl_parquet_close(parquet);
+    sl_file_close(file);
+    sl_free(path);
+    sl_free(wanted);
+    return status;
+}
+
+static sl_status check_cdc(struct doctor *d, const char *place)
+{
+    bool differs = false;
+    SL_TRY(doctor_fault(d, "footer", place, cdc_schema_differs(d, place, &differs)));
+    return differs ? doctor_find(d, DOCTOR_WARNING, "schema", place,
+                                 "not the change data schema of the table's mode")
+                   : SL_OK;
+}
+
 static sl_status check_name(struct doctor *d, const char *place, const char *name)
 {
     struct sl_file_name parts;
@@ -32,7 +68,7 @@ static sl_status check_name(struct doctor *d, const char *place, const char *nam
         !is_pending(&d->view.timeline, parts.instant))
         return doctor_find(d, DOCTOR_WARNING, "leftover", place,
                            "instant %s was never completed: no reader counts this file", parts.instant);
-    return SL_OK;
+    return parts.kind == SL_FILE_CDC && d->data ? check_cdc(d, place) : SL_OK;
 }
 
 static sl_status check_folder(struct doctor *d, const char *partition)

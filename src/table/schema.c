@@ -51,7 +51,7 @@ sl_status sl_schema_with_meta(const sl_type *schema, const sl_type **out)
 }
 
 /* Hudi's own rule for record names: what Avro does not allow becomes _. */
-static void avro_name(const char *text, char *out, size_t out_bytes)
+void avro_name(const char *text, char *out, size_t out_bytes)
 {
     size_t n = 0;
     for (; text[n] && n + 1 < out_bytes; n++)

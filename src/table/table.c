@@ -193,13 +193,6 @@ static sl_status interpret_buckets(sl_table *t)
                             sl_table_setting(t, "hoodie.bucket.index.hash.field", ""), ',');
 }
 
-static bool equals_ignoring_case(const char *a, const char *b)
-{
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b))
-        a++, b++;
-    return !*a && !*b;
-}
-
 static sl_status interpret_layout(sl_table *t)
 {
     const char *layout = sl_properties_get_or(&t->properties, "hoodie.table.storage.layout", "default");
@@ -343,6 +336,21 @@ static sl_status refuse_keygen(const sl_table *t)
     return SL_OK;
 }
 
+/* A row's file group is told by its bucket, or by a look at the keys of its partition: what a simple and a bloom index
+ * both answer. */
+static sl_status refuse_index(const sl_table *t)
+{
+    const char *type = sl_table_setting(t, "hoodie.index.type", "");
+    bool looked_up = !*type || strcmp(type, "SIMPLE") == 0 || strcmp(type, "BLOOM") == 0;
+    if (t->buckets.buckets || looked_up)
+        return SL_OK;
+    if (strcmp(type, "BUCKET") == 0)
+        return sl_hint(sl_unsupported("writing a table without the number of its buckets, or with another bucket "
+                                      "index than the simple one"),
+                       "-c hoodie.bucket.index.num.buckets=N with the N that the table's other writers use");
+    return sl_unsupported("writing a table by the index type %s (BUCKET, SIMPLE and BLOOM are supported)", type);
+}
+
 sl_status sl_table_check_writable(sl_table *t)
 {
     const sl_properties *p = &t->properties;
@@ -368,11 +376,7 @@ sl_status sl_table_check_writable(sl_table *t)
     if (t->layout == SL_LAYOUT_DEFAULT && t->type == SL_MERGE_ON_READ)
         return sl_unsupported("writing a merge-on-read table of the default layout");
     SL_TRY(refuse_keygen(t));
-    if (t->buckets.buckets == 0)
-        return sl_hint(
-            sl_unsupported("writing a table without a simple bucket index"),
-            "a table that other writers filled through a bucket index needs -c hoodie.index.type=BUCKET and "
-            "-c hoodie.bucket.index.num.buckets=N with the N they use");
+    SL_TRY(refuse_index(t));
     if (t->has_metadata_table && strcmp(sl_table_setting(t, "hoodie.metadata.enable", "true"), "false") != 0)
         return sl_hint(
             sl_unsupported("writing a table whose metadata table is in service (%s)",

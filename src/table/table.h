@@ -180,6 +180,11 @@ SL_MUST_USE sl_status sl_table_schema(const sl_table *table, const sl_timeline *
  * columns. */
 SL_MUST_USE sl_status sl_table_schema_text(const sl_table *table, const sl_type *schema, bool with_meta,
                                            char **out);
+/* What a change data log holds (hoodie.table.cdc.supplemental.logging.mode), and its schema in the table at `schema`, which
+ * has no meta columns. The text is the caller's. */
+enum sl_cdc_mode { SL_CDC_OP_KEY_ONLY, SL_CDC_DATA_BEFORE, SL_CDC_DATA_BEFORE_AFTER };
+SL_MUST_USE sl_status sl_cdc_mode_named(const char *name, enum sl_cdc_mode *out); /* in any case */
+SL_MUST_USE sl_status sl_table_cdc_schema_text(const sl_table *table, enum sl_cdc_mode mode, const sl_type *schema, char **out);
 /* The five meta columns followed by the fields of `schema`. */
 SL_MUST_USE sl_status sl_schema_with_meta(const sl_type *schema, const sl_type **out);
 #define SL_META_COLUMNS 5
@@ -312,6 +317,9 @@ SL_MUST_USE sl_status sl_table_lock_take(const sl_table *table, sl_table_lock **
 /* The timeline stands still, but a writer may be at work: enough to plan a service. To be held shortly. */
 SL_MUST_USE sl_status sl_timeline_lock_take(const sl_table *table, sl_table_lock **out);
 void sl_table_lock_release(sl_table_lock *lock); /* NULL is fine */
+
+/* Whether a process of ours works on the pending instant. Caller holds the timeline lock. */
+SL_MUST_USE sl_status sl_instant_is_worked_on(const sl_table *table, const char *instant, bool *out);
 
 /* Rolls back pending writes of dead writers; those that somebody works on are left alone. Caller holds the
  * timeline lock. Counts what it did. */

@@ -3,6 +3,7 @@
 #define SL_TABLE_INT_H
 
 #include "table/table.h"
+#include <ctype.h>
 
 /* Refuses to read a table whose columns cannot be told by their names alone; `commit` carries its schema. */
 SL_MUST_USE sl_status schema_history_check(const sl_table *table, const json_t *commit);
@@ -24,6 +25,15 @@ void properties_checksum(const sl_properties *p, char *out);
 /* Sets the members of `table` that derive from its properties. */
 SL_MUST_USE sl_status table_interpret(sl_table *table);
 
+SL_INLINE bool equals_ignoring_case(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b))
+        a++, b++;
+    return !*a && !*b;
+}
+
+/* Text as it may stand in an Avro name. */
+void avro_name(const char *text, char *out, size_t out_bytes);
 /* A whole number and nothing else. */
 bool parse_int(const char *text, int64_t *out);
 
@@ -44,10 +54,9 @@ SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant)
 void timeline_lock_leave(sl_table_lock *lock);
 SL_MUST_USE sl_status timeline_lock_again(const sl_table *table, sl_table_lock *lock);
 /* Marks an instant as worked on, until the handle is unlocked or the process dies: SL_E_BUSY when somebody does.
- * Caller holds the timeline lock, as of the next two. */
+ * Caller holds the timeline lock, as of the next one. */
 SL_MUST_USE sl_status instant_lock_take(const sl_table *table, const char *instant,
                                         sl_storage_lock_handle **out);
-SL_MUST_USE sl_status instant_is_worked_on(const sl_table *table, const char *instant, bool *out);
 /* Removes the locks of instants that are not pending: their owners died between publishing and tidying. */
 SL_MUST_USE sl_status instant_locks_sweep(const sl_table *table, const sl_timeline *timeline);
 

@@ -369,5 +369,26 @@ def command_line_of_the_peer(folder):
     support.subprocess.run(peer + ["check", table], check=True, stdout=support.subprocess.DEVNULL, stderr=support.subprocess.DEVNULL)
 
 
+@test
+def released_peers_refuse_version_10(folder):
+    """G-33, a tripwire: when a newer peer accepts such a table, the tests that cross-check it can be switched on."""
+    table = os.path.join(folder, "t")
+    create(table, "id string, v int", "id", None, None, ["--layout", "lsm_tree"])
+    write(table, "upsert", [{"id": "a", "v": 1}])
+    import rs_hudi
+    try:
+        rs_hudi.main(["read", table, "--out", os.path.join(folder, "rs.jsonl")])
+    except Exception as e:
+        check("Found: 10" in str(e), "hudi-rs says: %s", e)
+    else:
+        check(False, "hudi-rs reads table version 10")
+    try:
+        support.spark().read(table)
+    except support.PeerFailed as e:
+        check("Unsupported table version code: 10" in str(e), "Spark says: %s", e)
+    else:
+        check(False, "Spark reads table version 10")
+
+
 if __name__ == "__main__":
     support.main()

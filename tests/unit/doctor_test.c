@@ -184,6 +184,13 @@ static void garbage_commit(void)
     shell("cd %s/.hoodie/timeline && echo garbage > $(ls *.deltacommit | tail -1)", path);
 }
 
+static void rows_as_change_data(void)
+{
+    char file[512];
+    newest(".log.parquet", file, sizeof file);
+    shell("cp '%s' \"$(echo '%s' | sed 's/\\.log/.cdc/')\"", file, file);
+}
+
 static void stranger_name(void) { shell("touch %s/readme.parquet", path); }
 static void second_group(void)
 {
@@ -265,6 +272,7 @@ static const struct damage {
     {"a file of no instant", leftover, "leftover", "20990101", "warning", false},
     {"a commit that is no commit", garbage_commit, "timeline", ".deltacommit", "error", false},
     {"a name that says nothing", stranger_name, "name", "readme.parquet", "warning", false},
+    {"change data of another schema", rows_as_change_data, "schema", ".cdc.parquet", "warning", false},
     {"a second group of a bucket", second_group, "bucket", "", "error", false},
     {"rows out of order", unsorted_log, "order", ".log.parquet", "error", true},
     {"bounds that lie", lying_bounds, "statistics", "00000000", "error", true},

@@ -1,0 +1,371 @@
+/*
+ * Facts of the lsm_tree layout that are told by single files: golden checks of spec/lsm-layout.md 19 (the check's number
+ * stands before each test). Checks of names, headers, views and merges are in the unit tests of those folders.
+ */
+#include "engine_support.h"
+
+#include "service/service.h"
+#include <jansson.h>
+
+static char folder[64], path[96];
+
+static int set_up(void **state)
+{
+    (void)state;
+    temporary_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/t", folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_folder(folder);
+    return 0;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------- */
+
+static sl_table *make_table(const char *columns, const char *key, const char *ordering)
+{
+    const char *options[] = {"hoodie.table.recordkey.fields",
+                             key,
+                             "hoodie.table.storage.layout",
+                             "lsm_tree",
+                             "hoodie.index.type",
+                             "BUCKET",
+                             "hoodie.bucket.index.num.buckets",
+                             "1",
+                             ordering ? "hoodie.table.ordering.fields" : NULL,
+                             ordering,
+                             NULL};
+    sluice_error e;
+    struct ArrowSchema schema;
+    sl_table *table;
+    OK(sluice_schema_parse(columns, &schema, &e));
+    OK(sluice_table_create(path, &schema, options, &e));
+    schema.release(&schema);
+    ok(sl_table_open(path, NULL, NULL, &table));
+    return table;
+}
+
+/* One commit of JSON lines with the columns of `columns`. */
+static void commit(enum sluice_operation operation, const char *columns, const char *const *lines)
+{
+    sluice_error e;
+    sluice_table *t;
+    sluice_commit_info info;
+    const sl_type *schema;
+    sl_batch_builder b;
+    sl_batch *batch;
+    ok(sl_schema_parse(columns, &schema));
+    ok(sl_batch_builder_init(&b, schema));
+    for (size_t i = 0; lines[i]; i++)
+        ok(sl_batch_builder_json_line(&b, lines[i], strlen(lines[i])));
+    ok(sl_batch_builder_finish(&b, &batch));
+    OK(sluice_table_open(path, NULL, &t, &e));
+    OK(write_batch(t, operation, batch, &info, &e));
+    sluice_table_close(t);
+    sl_batch_unref(batch);
+    sl_batch_builder_free(&b);
+    sl_type_unref(schema);
+}
+
+/* The newest file of a kind in the only group. */
+struct opened {
+    sl_file *file;
+    sl_parquet *parquet;
+    char name[256];
+};
+
+static struct opened open_newest(const sl_table *table, enum sl_file_kind kind)
+{
+    struct opened o = {0};
+    sl_view view;
+    char *file;
+    ok(sl_view_load(table, NULL, &view));
+    const sl_file_group *group = &view.partitions[0].groups[0];
+    const sl_data_file *newest = NULL;
+    for (size_t i = 0; i < group->file_count; i++)
+        if (group->files[i].parts.kind == kind &&
+            (!newest || sl_log_order(&newest->parts, &group->files[i].parts) < 0))
+            newest = &group->files[i];
+    assert_non_null(newest);
+    snprintf(o.name, sizeof o.name, "%s", newest->name);
+    ok(sl_table_path(table, newest->name, &file));
+    ok(sl_storage_open(table->storage, file, &o.file));
+    ok(sl_parquet_open(o.file, NULL, &o.parquet));
+    sl_free(file);
+    sl_view_free(&view);
+    return o;
+}
+
+static void close_opened(struct opened *o)
+{
+    sl_parquet_close(o->parquet);
+    sl_file_close(o->file);
+}
+
+/* "a b|c": the values of a column as text, `-` for null; at most 4095 bytes. */
+static void column_text(const struct opened *o, const char *column, char *out)
+{
+    sl_stream *rows;
+    size_t n = 0;
+    ok(sl_parquet_scan(o->parquet, &(struct sl_parquet_scan_options){.columns = &column, .column_count = 1},
+                       &rows));
+    for (sl_batch *batch;;) {
+        ok(sl_stream_next(rows, &batch));
+        if (!batch)
+            break;
+        for (int64_t i = 0; i < batch->rows; i++) {
+            sl_buf text = {0};
+            if (sl_is_valid(batch->columns[0], i))
+                ok(sl_value_text(batch->columns[0], i, SL_TEXT_PLAIN, &text));
+            else
+                ok(sl_buf_byte(&text, '-'));
+            n += (size_t)snprintf(out + n, 4096 - n, "%s%.*s", n ? "|" : "", (int)text.len,
+                                  (const char *)text.data);
+            sl_buf_free(&text);
+        }
+        sl_batch_unref(batch);
+    }
+    sl_stream_close(rows);
+}
+
+static void drop_table(sl_table *table)
+{
+    sl_table_close(table);
+    remove_folder(path);
+}
+
+/* ---- G-5 ----------------------------------------------------------------------------------------------- */
+
+#define ODD_COLUMNS                                                                                          \
+    "k string, ts timestamp, price decimal(10,2), tags list<string>, m map<string, int>, s struct<a: int, "  \
+    "b: string>"
+
+static void data_logs_have_the_schema_of_base_files(void **state)
+{
+    (void)state;
+    sl_table *table = make_table(ODD_COLUMNS, "k", "ts");
+    static const char *const row[] = {
+        "{\"k\":\"a\",\"ts\":\"2024-01-01 00:00:00\",\"price\":\"1.50\",\"tags\":[\"x\"],"
+        "\"m\":{\"a\":1},\"s\":{\"a\":1,\"b\":\"z\"}}",
+        NULL};
+    commit(SLUICE_BULK_INSERT, ODD_COLUMNS, row);
+    commit(SLUICE_UPSERT, ODD_COLUMNS, row);
+    struct opened base = open_newest(table, SL_FILE_BASE), log = open_newest(table, SL_FILE_LOG);
+    assert_true(sl_type_equal(sl_parquet_schema(base.parquet), sl_parquet_schema(log.parquet)));
+    assert_int_equal(sl_parquet_leaves(base.parquet), sl_parquet_leaves(log.parquet));
+    for (size_t leaf = 0; leaf < sl_parquet_leaves(base.parquet); leaf++) {
+        struct sl_parquet_chunk_info b, l;
+        ok(sl_parquet_chunk_info(base.parquet, 0, leaf, &b));
+        ok(sl_parquet_chunk_info(log.parquet, 0, leaf, &l));
+        assert_string_equal(b.path, l.path);
+        assert_string_equal(b.physical_type, l.physical_type);
+    }
+    struct sl_log_headers headers = {0};
+    ok(sl_log_headers_read(log.parquet, &headers));
+    assert_string_equal(headers.schema, sl_parquet_key_value(base.parquet, "parquet.avro.schema"));
+    assert_string_equal(headers.schema, sl_parquet_key_value(log.parquet, "parquet.avro.schema"));
+    sl_log_headers_free(&headers);
+    close_opened(&base);
+    close_opened(&log);
+    drop_table(table);
+}
+
+/* ---- G-6, G-7 ------------------------------------------------------------------------------------------ */
+
+static const struct delete_form {
+    const char *columns, *ordering, *row;
+    const char *types; /* of the delete log's columns */
+    const char *avro;  /* its parquet.avro.schema; the first two are what 1.2.0's classes give (spec 4.2) */
+    const char *physical;
+} delete_forms[] = {
+    {"k string, v long", NULL, "{\"k\":\"a\",\"v\":1}", "struct<_hoodie_record_key: string not null>",
+     "{\"type\":\"record\",\"name\":\"hudi_delete_log_record\",\"fields\":[{\"name\":\"_hoodie_record_key\","
+     "\"type\":\"string\"}]}",
+     "BYTE_ARRAY"},
+    {"k string, ts long", "ts", "{\"k\":\"a\",\"ts\":1}",
+     "struct<_hoodie_record_key: string not null, ts: long>",
+     "{\"type\":\"record\",\"name\":\"hudi_delete_log_record\",\"fields\":[{\"name\":\"_hoodie_record_key\","
+     "\"type\":\"string\"},"
+     "{\"name\":\"ts\",\"type\":[\"null\",\"long\"],\"default\":null}]}",
+     "BYTE_ARRAY INT64"},
+    {"k string, p decimal(10,2), t timestamp, n int", "p,t,n",
+     "{\"k\":\"a\",\"p\":\"1.00\",\"t\":\"2024-01-01 00:00:00\",\"n\":1}",
+     "struct<_hoodie_record_key: string not null, p: decimal(10,2), t: timestamp, n: int>", NULL,
+     "BYTE_ARRAY FIXED_LEN_BYTE_ARRAY INT64 INT32"},
+};
+
+static void delete_logs_have_key_and_ordering_columns(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof delete_forms / sizeof *delete_forms; i++) {
+        const struct delete_form *f = &delete_forms[i];
+        sl_table *table = make_table(f->columns, "k", f->ordering);
+        commit(SLUICE_UPSERT, f->columns, (const char *const[]){f->row, NULL});
+        commit(SLUICE_DELETE, "k string", (const char *const[]){"{\"k\":\"a\"}", NULL});
+        struct opened log = open_newest(table, SL_FILE_DELETES);
+        const sl_type *schema = sl_parquet_schema(log.parquet);
+        char *types, physical[256] = "", nulls[4096];
+        ok(sl_type_text(schema, &types));
+        assert_string_equal(types, f->types);
+        sl_free(types);
+        assert_false(schema->fields[0].nullable);
+        for (size_t c = 1; c < schema->field_count;
+             c++) { /* a delete without ordering value: null in every column */
+            assert_true(schema->fields[c].nullable);
+            column_text(&log, schema->fields[c].name, nulls);
+            assert_string_equal(nulls, "-");
+        }
+        for (size_t leaf = 0; leaf < sl_parquet_leaves(log.parquet); leaf++) {
+            struct sl_parquet_chunk_info info;
+            ok(sl_parquet_chunk_info(log.parquet, 0, leaf, &info));
+            snprintf(physical + strlen(physical), sizeof physical - strlen(physical), "%s%s", leaf ? " " : "",
+                     info.physical_type);
+        }
+        assert_string_equal(physical, f->physical);
+        if (f->avro)
+            assert_string_equal(sl_parquet_key_value(log.parquet, "parquet.avro.schema"), f->avro);
+        close_opened(&log);
+        drop_table(table);
+    }
+}
+
+/* A real ordering value 0 stays 0, absent stays null, for the type whose 0 means absent in memory (int) and another. */
+static void deletes_tell_null_from_zero(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"int", "long"};
+    for (size_t i = 0; i < 2; i++) {
+        char columns[96], ordering[4096], keys[4096];
+        snprintf(columns, sizeof columns, "k string, ts %s, _hoodie_is_deleted boolean", types[i]);
+        sl_table *table = make_table(columns, "k", "ts");
+        commit(SLUICE_UPSERT, columns,
+               (const char *const[]){"{\"k\":\"zero\",\"ts\":0,\"_hoodie_is_deleted\":true}",
+                                     "{\"k\":\"five\",\"ts\":5,\"_hoodie_is_deleted\":true}", NULL});
+        struct opened log = open_newest(table, SL_FILE_DELETES);
+        column_text(&log, "_hoodie_record_key", keys);
+        column_text(&log, "ts", ordering);
+        assert_string_equal(keys, "five|zero");
+        assert_string_equal(ordering, "5|0");
+        close_opened(&log);
+        drop_table(table);
+    }
+}
+
+/* ---- G-8 ----------------------------------------------------------------------------------------------- */
+
+static void change_data_has_hudis_schemas(void **state)
+{
+    (void)state;
+    char file[512];
+    const char *root = getenv("SL_TEST_DATA"), *mode;
+    snprintf(file, sizeof file, "%s/log/cdc_schemas.json", root ? root : "tests/data");
+    json_t *golden = json_load_file(file, 0, NULL), *entry;
+    assert_non_null(golden);
+    sl_table *table = make_table("k string, p string, a int, b string, ts long", "k", "ts");
+    const sl_type *schema;
+    ok(sl_schema_parse("k string, p string, a int, b string, ts long", &schema));
+    const char *own_name = table->name;
+    json_object_foreach(golden, mode, entry)
+    {
+        enum sl_cdc_mode named;
+        char *text;
+        ok(sl_cdc_mode_named(mode, &named));
+        table->name = json_string_value(json_object_get(entry, "table"));
+        ok(sl_table_cdc_schema_text(table, named, schema, &text));
+        assert_string_equal(text, json_string_value(json_object_get(entry, "schema")));
+        sl_free(text);
+    }
+    assert_int_equal(json_object_size(golden), 3);
+    table->name = own_name;
+    sl_type_unref(schema);
+    json_decref(golden);
+    drop_table(table);
+}
+
+/* ---- G-10 ---------------------------------------------------------------------------------------------- */
+
+#define U_E000  "\xee\x80\x80"
+#define U_FF21  "\xef\xbc\xa1"
+#define U_FFFF  "\xef\xbf\xbf"
+#define U_10000 "\xf0\x90\x80\x80"
+#define U_1F600 "\xf0\x9f\x98\x80"
+
+static void files_are_in_the_order_of_utf8_bytes(void **state)
+{
+    (void)state;
+    sl_table *table = make_table("k string, v long", "k", NULL);
+    static const char *const rows[] = {"{\"k\":\"" U_1F600 "\",\"v\":1}",
+                                       "{\"k\":\"" U_FF21 "\",\"v\":1}",
+                                       "{\"k\":\"" U_10000 "\",\"v\":1}",
+                                       "{\"k\":\"" U_E000 "\",\"v\":1}",
+                                       "{\"k\":\"" U_FFFF "\",\"v\":1}",
+                                       "{\"k\":\"ab\",\"v\":1}",
+                                       "{\"k\":\"a\",\"v\":1}",
+                                       "{\"k\":\"a\\u0000\",\"v\":1}",
+                                       "{\"k\":\"a\\u0000b\",\"v\":1}",
+                                       "{\"k\":\"10\",\"v\":1}",
+                                       "{\"k\":\"9\",\"v\":1}",
+                                       "{\"k\":\"aaaaaaaab\",\"v\":1}",
+                                       "{\"k\":\"aaaaaaaa\",\"v\":1}",
+                                       "{\"k\":\"\xc3\xa9\",\"v\":1}",
+                                       NULL};
+    static const char want[][12] = {"10", "9",        "a",    "a\0",  "a\0b", "aaaaaaaa", "aaaaaaaab",
+                                    "ab", "\xc3\xa9", U_E000, U_FF21, U_FFFF, U_10000,    U_1F600};
+    static const size_t lengths[] = {2, 1, 1, 2, 3, 8, 9, 2, 2, 3, 3, 3, 4, 4};
+    commit(SLUICE_BULK_INSERT, "k string, v long", rows);
+    commit(SLUICE_UPSERT, "k string, v long", rows);
+    static const enum sl_file_kind kinds[] = {SL_FILE_BASE, SL_FILE_LOG};
+    for (size_t f = 0; f < 2; f++) {
+        struct opened o = open_newest(table, kinds[f]);
+        const char *column = "_hoodie_record_key";
+        sl_stream *stream;
+        sl_batch *batch;
+        ok(sl_parquet_scan(
+            o.parquet, &(struct sl_parquet_scan_options){.columns = &column, .column_count = 1}, &stream));
+        ok(sl_stream_next(stream, &batch));
+        assert_int_equal(batch->rows, sizeof want / sizeof *want);
+        for (int64_t i = 0; i < batch->rows; i++) {
+            size_t len;
+            const uint8_t *key = sl_bytes_at(batch->columns[0], i, &len);
+            assert_int_equal(len, lengths[i]);
+            assert_memory_equal(key, want[i], len);
+        }
+        sl_batch_unref(batch);
+        sl_stream_close(stream);
+        close_opened(&o);
+    }
+    drop_table(table);
+}
+
+/* Composite keys sort by their encoded text, not field by field: "a:1,b:..." before "a:1x,...". */
+static void composite_keys_sort_as_text(void **state)
+{
+    (void)state;
+    sl_table *table = make_table("a string, b string", "a,b", NULL);
+    char keys[4096];
+    commit(SLUICE_UPSERT, "a string, b string",
+           (const char *const[]){"{\"a\":\"1\",\"b\":\"z\"}", "{\"a\":\"1+\",\"b\":\"a\"}",
+                                 "{\"a\":\"1-\",\"b\":\"a\"}", NULL});
+    struct opened o = open_newest(table, SL_FILE_BASE);
+    column_text(&o, "_hoodie_record_key", keys);
+    assert_string_equal(keys, "a:1+,b:a|a:1,b:z|a:1-,b:a"); /* '+' < ',' < '-' */
+    close_opened(&o);
+    drop_table(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_logs_have_the_schema_of_base_files),
+        cmocka_unit_test(delete_logs_have_key_and_ordering_columns),
+        cmocka_unit_test(deletes_tell_null_from_zero),
+        cmocka_unit_test(change_data_has_hudis_schemas),
+        cmocka_unit_test(files_are_in_the_order_of_utf8_bytes),
+        cmocka_unit_test(composite_keys_sort_as_text),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

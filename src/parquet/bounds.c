@@ -127,8 +127,8 @@ static bool settle_floating(sl_array *array, bool is_max)
     return v == v;
 }
 
-/* A floating column may hold NaNs besides its bounds unless nan_count says no. sl_compare sorts NaN above all
- * numbers, so without that word the upper bound would be wrong. */
+/* A floating column may hold NaNs besides its bounds unless nan_count says no: the format's bounds are those of the
+ * numbers, and no writer's bounds are numbers that a NaN made wrong (a NaN either stays out or becomes a bound). */
 static bool may_hold_nan(enum order order, const struct parquet_statistics *s)
 {
     return order == ORDER_FLOATING && !(s->has_nan_count && s->nan_count == 0);
@@ -152,6 +152,18 @@ static sl_status decode_bound(const struct parquet_leaf *leaf, enum order order,
     return SL_OK;
 }
 
+/* sl_compare sorts NaN above all numbers: the upper bound of a column that may hold some. */
+static sl_status put_nan_above(const struct parquet_leaf *leaf, struct sl_parquet_bounds *out)
+{
+    static const uint8_t half[2] = {0, 0x7e}, single[4] = {0, 0, 0xc0, 0x7f}, wide[8] = {[6] = 0xf8, 0x7f};
+    const uint8_t *nan = leaf->width == 2 ? half : leaf->width == 4 ? single : wide;
+    sl_array *above = NULL;
+    SL_TRY(parquet_single_value(leaf, nan, leaf->width, &above));
+    out->max_number = out->max;
+    out->max = above;
+    return SL_OK;
+}
+
 sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const struct parquet_statistics *s,
                               struct sl_parquet_bounds *out)
 {
@@ -159,7 +171,7 @@ sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const str
     enum order order = order_of(l);
     struct parquet_bytes min, max;
     if (order == ORDER_NONE || !annotation_is_known(l->element, l->type) || !writer_is_trusted(p, l) ||
-        may_hold_nan(order, s) || !choose_bounds(p, leaf, order, s, &min, &max))
+        !choose_bounds(p, leaf, order, s, &min, &max))
         return SL_OK;
     SL_TRY(decode_bound(l, order, min, false, &out->min));
     SL_TRY(decode_bound(l, order, max, true, &out->max));
@@ -170,7 +182,7 @@ sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const str
         return SL_OK;
     }
     out->has_bounds = true;
-    return SL_OK;
+    return may_hold_nan(order, s) ? put_nan_above(l, out) : SL_OK;
 }
 
 sl_status parquet_flat_leaf(const struct sl_parquet *p, size_t group, int column, int64_t *leaf)
@@ -206,5 +218,6 @@ void sl_parquet_bounds_free(struct sl_parquet_bounds *bounds)
 {
     sl_array_unref(bounds->min);
     sl_array_unref(bounds->max);
+    sl_array_unref(bounds->max_number);
     *bounds = (struct sl_parquet_bounds){0};
 }

@@ -134,19 +134,45 @@ static int64_t first_row_of(const struct sl_parquet *p, size_t group)
 }
 
 struct bound_lists {
-    sl_builder *min, *max;
-    bool any;
+    sl_builder *min, *max, *max_number;
+    bool any, any_number;
 };
+
+static sl_status lists_new(const sl_type *type, struct bound_lists *lists)
+{
+    SL_TRY(sl_builder_new(type, &lists->min));
+    SL_TRY(sl_builder_new(type, &lists->max));
+    return sl_builder_new(type, &lists->max_number);
+}
+
+static sl_status lists_finish(struct bound_lists *lists, struct sl_parquet_page_bounds *out)
+{
+    if (!lists->any)
+        return SL_OK;
+    SL_TRY(sl_builder_finish(lists->min, &out->min));
+    SL_TRY(sl_builder_finish(lists->max, &out->max));
+    return lists->any_number ? sl_builder_finish(lists->max_number, &out->max_number) : SL_OK;
+}
+
+static void lists_free(struct bound_lists *lists)
+{
+    sl_builder_free(lists->min);
+    sl_builder_free(lists->max);
+    sl_builder_free(lists->max_number);
+}
+
+static sl_status add_bound(sl_builder *list, const sl_array *bound)
+{
+    return bound ? sl_builder_append_range(list, bound, 0, 1) : sl_builder_null(list);
+}
 
 static sl_status add_bounds(struct bound_lists *lists, struct sl_parquet_bounds *bounds)
 {
     lists->any = lists->any || bounds->has_bounds;
-    if (!bounds->has_bounds) {
-        SL_TRY(sl_builder_null(lists->min));
-        return sl_builder_null(lists->max);
-    }
-    SL_TRY(sl_builder_append_range(lists->min, bounds->min, 0, 1));
-    return sl_builder_append_range(lists->max, bounds->max, 0, 1);
+    lists->any_number = lists->any_number || bounds->max_number;
+    SL_TRY(add_bound(lists->min, bounds->min));
+    SL_TRY(add_bound(lists->max, bounds->max));
+    return add_bound(lists->max_number, bounds->max_number);
 }
 
 static sl_status add_page(const struct sl_parquet *p, size_t leaf, const struct parquet_column_index *columns,
@@ -226,8 +252,7 @@ static sl_status collect(const struct sl_parquet *p, size_t group, int column, s
     SL_TRY(parquet_flat_leaf(p, group, column, &leaf));
     if (leaf < 0)
         return add_group(p, group, column, lists, out);
-    SL_TRY(sl_builder_new(p->schema.leaves[leaf].type, &lists->min));
-    SL_TRY(sl_builder_new(p->schema.leaves[leaf].type, &lists->max));
+    SL_TRY(lists_new(p->schema.leaves[leaf].type, lists));
     SL_TRY(parquet_offset_index_load(p, group, (size_t)leaf, arena, &offsets));
     if (offsets.page_count > 0)
         SL_TRY(load_column_index(p, group, (size_t)leaf, arena, &offsets, &columns, &usable));
@@ -245,13 +270,9 @@ sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, int column,
     *out = (struct sl_parquet_page_bounds){0};
     SL_GO(sl_arena_new(&arena));
     SL_GO(collect(p, group, column, arena, &lists, out));
-    if (lists.any) {
-        SL_GO(sl_builder_finish(lists.min, &out->min));
-        SL_GO(sl_builder_finish(lists.max, &out->max));
-    }
+    SL_GO(lists_finish(&lists, out));
 done:
-    sl_builder_free(lists.min);
-    sl_builder_free(lists.max);
+    lists_free(&lists);
     sl_arena_free(arena);
     if (status)
         sl_parquet_page_bounds_free(out);
@@ -263,6 +284,7 @@ void sl_parquet_page_bounds_free(struct sl_parquet_page_bounds *bounds)
     sl_free(bounds->pages);
     sl_array_unref(bounds->min);
     sl_array_unref(bounds->max);
+    sl_array_unref(bounds->max_number);
     *bounds = (struct sl_parquet_page_bounds){0};
 }
 

@@ -57,6 +57,7 @@ sl_status chunk_pages_add(struct chunk_pages *p, const struct write_leaf *leaf,
     struct page_facts *page = &p->pages[p->count];
     *page = *facts;
     page->has_bounds = bounds->present;
+    page->nan_count = facts->all_null ? 0 : bounds_nans(bounds);
     if (bounds->present) {
         SL_TRY(add_bound(p, leaf, bounds, false, &page->min_at, &page->min_len));
         SL_TRY(add_bound(p, leaf, bounds, true, &page->max_at, &page->max_len));
@@ -83,6 +84,23 @@ void chunk_pages_free(struct chunk_pages *p)
     sl_buf_free(&p->bounds);
     sl_buf_free(&p->histograms);
     *p = (struct chunk_pages){0};
+}
+
+static bool is_floating(enum write_order order)
+{
+    return order == ORDER_HALF || order == ORDER_FLOAT || order == ORDER_DOUBLE;
+}
+
+/* One number a page, *out NULL unless all are known. */
+static sl_status collect_nans(const struct chunk_pages *p, const struct write_leaf *leaf, int64_t **out)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (!is_floating(leaf->order) || p->pages[i].nan_count < 0)
+            return SL_OK;
+    SL_NEW_ARRAY(*out, p->count);
+    for (size_t i = 0; i < p->count; i++)
+        (*out)[i] = p->pages[i].nan_count;
+    return SL_OK;
 }
 
 /* The kept histograms lie page by page, the index wants one list for each kind of level. */
@@ -139,6 +157,7 @@ sl_status column_index_write(const struct chunk_pages *p, const struct write_lea
                            : p->descending ? PARQUET_DESCENDING
                                            : PARQUET_UNORDERED;
     SL_GO(split_histograms(p, leaf, &index, &histograms));
+    SL_GO(collect_nans(p, leaf, &index.nan_counts));
     SL_GO(parquet_column_index_encode(&index, out));
 done:
     sl_free(histograms);
@@ -146,6 +165,7 @@ done:
     sl_free(index.min_values);
     sl_free(index.max_values);
     sl_free(index.null_counts);
+    sl_free(index.nan_counts);
     return status;
 }
 

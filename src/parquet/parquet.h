@@ -46,8 +46,12 @@ const char *sl_parquet_created_by(const sl_parquet *p); /* "" when absent */
  * (spec/parquet.md 5) are given: has_bounds false means unknown, never "all null". */
 struct sl_parquet_bounds {
     bool has_bounds, has_null_count;
+    bool all_null; /* certain that no row has a value; false: unknown */
     int64_t null_count;
     sl_array *min, *max; /* owned by the caller when has_bounds; lower and upper bounds, not always exact */
+    /* Statistics of floating columns leave NaNs out, and sl_compare sorts NaN above all numbers: where nothing says that
+     * there are none, `max` is NaN, and the numbers among the values go up to this one. Else NULL. */
+    sl_array *max_number;
 };
 SL_MUST_USE sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_bounds *out);
 void sl_parquet_bounds_free(struct sl_parquet_bounds *bounds);
@@ -106,6 +110,7 @@ struct sl_parquet_page_bounds {
     size_t page_count; /* 0 only for a row group without rows */
     struct sl_parquet_page_info *pages;
     sl_array *min, *max; /* page_count values of the column's type, null where has_bounds is false; NULL: no page has bounds */
+    sl_array *max_number; /* as in sl_parquet_bounds: null but where max is a NaN that may or may not be there; NULL: no such page */
     int order;           /* of the bounds: 1 ascending, -1 descending, 0 neither or unknown */
 };
 SL_MUST_USE sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_page_bounds *out);

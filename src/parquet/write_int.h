@@ -189,6 +189,8 @@ union bound_number {
  * buffers. */
 struct value_bounds {
     bool present;
+    bool nans_counted, nans_unknown; /* of floating columns, see bounds_nans; bounds from elsewhere count none */
+    int64_t nans;
     union bound_number min, max;
     sl_buf min_bytes, max_bytes;
 };
@@ -202,6 +204,8 @@ SL_MUST_USE sl_status bounds_add_fixed(struct value_bounds *b, const uint8_t *va
 /* The entries of `indexes`, each looked at once a page (`page` counts from 1). */
 SL_MUST_USE sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d,
                                          const uint32_t *indexes, size_t count, uint32_t page);
+/* How many NaNs there are besides the bounds; -1: not a floating column, or nobody counted all of them. */
+int64_t bounds_nans(const struct value_bounds *b);
 SL_MUST_USE sl_status bounds_merge(struct value_bounds *into, enum write_order order,
                                    const struct value_bounds *from);
 /* Bound in its PLAIN form without length. Numbers need 16 bytes of `space`; bytes are borrowed from the
@@ -242,6 +246,7 @@ void levels_free(struct write_levels *levels);
 struct page_facts {
     int64_t first_row; /* in the row group */
     int64_t null_count;
+    int64_t nan_count;       /* -1: unknown */
     int64_t unencoded_bytes; /* of byte arrays */
     uint32_t stored_bytes;   /* with header */
     bool has_bounds, all_null;

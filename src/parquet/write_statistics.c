@@ -93,6 +93,21 @@ void bounds_add_number(struct value_bounds *b, enum write_order order, union bou
     b->present = true;
 }
 
+static int64_t count_nans(enum write_order order, const uint8_t *values, size_t count)
+{
+    int64_t nans = 0;
+    if (order == ORDER_HALF)
+        for (size_t i = 0; i < count; i++)
+            nans += (load_le16(values + i * 2) & 0x7fff) > 0x7c00;
+    else if (order == ORDER_FLOAT)
+        for (size_t i = 0; i < count; i++)
+            nans += (load_le32(values + i * 4) & 0x7fffffff) > 0x7f800000;
+    else
+        for (size_t i = 0; i < count; i++)
+            nans += (load_le64(values + i * 8) & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    return nans;
+}
+
 void bounds_add_numbers(struct value_bounds *b, enum write_order order, const uint8_t *values, size_t count)
 {
     if (!count)
@@ -124,9 +139,12 @@ void bounds_add_numbers(struct value_bounds *b, enum write_order order, const ui
         assert(!"bytes have no number");
         return;
     }
-    bool floating = order == ORDER_HALF || order == ORDER_FLOAT || order == ORDER_DOUBLE;
-    if (floating && min.d > max.d)
-        return;
+    if (order == ORDER_HALF || order == ORDER_FLOAT || order == ORDER_DOUBLE) {
+        b->nans += count_nans(order, values, count);
+        b->nans_counted = true;
+        if (min.d > max.d) /* nothing but NaN */
+            return;
+    }
     bounds_add_number(b, order, min, max);
 }
 
@@ -234,8 +252,16 @@ sl_status bounds_add_entries(struct value_bounds *b, struct dictionary *d, const
 
 static bool order_is_bytes(enum write_order order) { return order == ORDER_FIXED || order == ORDER_BYTES; }
 
+int64_t bounds_nans(const struct value_bounds *b)
+{
+    return b->nans_counted && !b->nans_unknown ? b->nans : -1;
+}
+
 sl_status bounds_merge(struct value_bounds *into, enum write_order order, const struct value_bounds *from)
 {
+    into->nans += from->nans;
+    into->nans_counted = into->nans_counted || from->nans_counted;
+    into->nans_unknown = into->nans_unknown || from->nans_unknown || (from->present && !from->nans_counted);
     if (!from->present)
         return SL_OK;
     if (!order_is_bytes(order)) {
@@ -420,7 +446,8 @@ bool bound_cut_max(const uint8_t *data, size_t len, bool text, uint8_t *out, siz
 
 void bounds_clear(struct value_bounds *b)
 {
-    b->present = false;
+    b->present = b->nans_counted = b->nans_unknown = false;
+    b->nans = 0;
     b->min_bytes.len = b->max_bytes.len = 0;
 }
 

@@ -186,6 +186,9 @@ static sl_status chunk_statistics(sl_arena *arena, const struct leaf_writer *lea
         return SL_OK;
     SL_TRY(arena_bytes(arena, min, min_len, &out->min_value));
     SL_TRY(arena_bytes(arena, max, max_len, &out->max_value));
+    int64_t nans = bounds_nans(&leaf->bounds);
+    out->has_nan_count = nans >= 0;
+    out->nan_count = nans >= 0 ? nans : 0;
     /* The old fields are in signed order; with one value in the chunk every order agrees (spec/parquet.md 5).
      */
     enum write_order order = leaf->leaf->order;

@@ -372,19 +372,23 @@ static void check_bounds(const sl_parquet *p, const sl_type *schema, sl_batch *c
                 continue;
             struct sl_parquet_bounds bounds;
             OK(sl_parquet_column_bounds(p, g, (int)c, &bounds));
-            int64_t nulls = 0;
+            int64_t nulls = 0, nans = 0;
             for (int64_t i = 0; i < rows; i++) {
                 int64_t row = first + i;
                 const sl_array *a = find_row(batches, &row)->columns[c];
                 if (!sl_is_valid(a, row)) {
                     nulls++;
-                } else if (bounds.has_bounds && !is_nan(a, row)) {
+                } else if (bounds.has_bounds) {
                     assert_true(sl_compare(bounds.min, 0, a, row) <= 0);
                     assert_true(sl_compare(bounds.max, 0, a, row) >= 0);
+                    nans += is_nan(a, row);
+                    if (bounds.max_number && !is_nan(a, row))
+                        assert_true(sl_compare(bounds.max_number, 0, a, row) >= 0);
                 }
             }
             assert_true(bounds.has_null_count);
             assert_int_equal(bounds.null_count, nulls);
+            assert_int_equal(bounds.max_number != NULL, nans > 0); /* our files say whether there are some */
             sl_parquet_bounds_free(&bounds);
         }
         first += rows;

@@ -771,6 +771,9 @@ static void test_statistics(void **state)
     s = &chunk_meta(&d, 0, 2)->statistics; /* NaN left out, zeros widened */
     check_bytes(s->min_value, &(double){-0.0}, 8);
     check_bytes(s->max_value, &(double){0.0}, 8);
+    assert_true(s->has_nan_count);
+    assert_int_equal(s->nan_count, 25);
+    assert_int_equal(column_index(&d, 0, 2).nan_counts[9], 2); /* rows 92 and 96 */
     s = &chunk_meta(&d, 0, 3)->statistics;
     assert_null(s->min_value.data);
     assert_true(s->has_null_count);

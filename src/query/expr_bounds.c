@@ -4,17 +4,14 @@
  * lacks "true".
  *
  * Bounds are outer bounds in the order of sl_compare and need not occur in the rows (truncated texts, for one), so they
- * exclude values and never prove that one is there. Floating bounds: a NaN is no bound, whoever gives bounds has to be
- * sure that no NaN hides beyond them (spec/parquet.md 5), and the two zeros have one rank.
+ * exclude values and never prove that one is there. Floating values: NaN ranks above all numbers, and the two zeros have
+ * one rank. Statistics leave NaNs out (spec/parquet.md 5): where some may hide, the values are those from min to
+ * max_number, and NaN.
  */
 #include "query/query_int.h"
 
 enum { MAY_FALSE = 1, MAY_TRUE = 2, MAY_UNKNOWN = 4, MAY_ALL = 7 };
 
-struct lookup {
-    sl_expr_bounds bounds;
-    void *context;
-};
 
 static bool is_nan(const sl_array *array)
 {
@@ -26,7 +23,7 @@ static bool is_nan(const sl_array *array)
 }
 
 /* False: nothing known. Nested columns have no bounds. On success the caller frees. */
-static bool bounds_of(const struct lookup *l, const struct expr_column *column, struct sl_parquet_bounds *out)
+static bool bounds_of(const struct sl_expr_facts *l, const struct expr_column *column, struct sl_parquet_bounds *out)
 {
     *out = (struct sl_parquet_bounds){0};
     if (column->depth != 1 || !l->bounds(l->context, column->names[0], out))
@@ -34,8 +31,12 @@ static bool bounds_of(const struct lookup *l, const struct expr_column *column, 
     if (out->has_bounds && (!sl_type_equal(out->min->type, column->type) ||
                             !sl_type_equal(out->max->type, column->type) || out->min->dictionary ||
                             out->max->dictionary || !sl_is_valid(out->min, 0) || !sl_is_valid(out->max, 0) ||
-                            is_nan(out->min) || is_nan(out->max) || sl_compare(out->min, 0, out->max, 0) > 0))
+                            is_nan(out->min) || sl_compare(out->min, 0, out->max, 0) > 0))
         out->has_bounds = false;
+    if (out->max_number && !sl_is_valid(out->max_number, 0)) {
+        sl_array_unref(out->max_number);
+        out->max_number = NULL;
+    }
     return true;
 }
 
@@ -56,6 +57,12 @@ static sl_i128 key_of(const sl_array *array)
     return key;
 }
 
+/* The greatest key of a number; NaN may be there besides when it is another than that of `max`. */
+static sl_i128 greatest_number(const struct sl_parquet_bounds *b)
+{
+    return key_of(b->max_number ? b->max_number : b->max);
+}
+
 static struct expr_bytes bytes_of(const sl_array *array)
 {
     struct expr_bytes value;
@@ -72,8 +79,10 @@ static int bytes_order(struct expr_bytes a, struct expr_bytes b)
 
 static int number_range(const struct expr_range *r, const struct sl_parquet_bounds *b)
 {
-    sl_i128 min = key_of(b->min), max = key_of(b->max);
-    bool meets = r->lo <= r->hi && r->lo <= max && r->hi >= min, holds_all = r->lo <= min && r->hi >= max;
+    sl_i128 min = key_of(b->min), number = greatest_number(b), max = key_of(b->max);
+    bool has_nan = max > number && r->lo <= max && r->hi >= max;
+    bool meets = r->lo <= r->hi && ((r->lo <= number && r->hi >= min) || has_nan);
+    bool holds_all = r->lo <= min && r->hi >= max;
     return (meets ? MAY_TRUE : 0) | (holds_all ? 0 : MAY_FALSE);
 }
 
@@ -110,10 +119,10 @@ static int set_values(const struct expr_node *node, const struct sl_parquet_boun
         single = bytes_order(min, max) == 0;
         single_in_set = single && expr_bytes_in_set(set, min);
     } else {
-        sl_i128 min = key_of(b->min), max = key_of(b->max);
+        sl_i128 min = key_of(b->min), number = greatest_number(b), max = key_of(b->max);
         for (size_t i = 0; i < set->count && !meets; i++) {
             sl_i128 value = node->family == EXPR_DECIMAL ? set->decimals[i] : set->keys[i];
-            meets = value >= min && value <= max;
+            meets = (value >= min && value <= number) || value == max;
         }
         single = min == max;
         single_in_set = single && (node->family == EXPR_DECIMAL ? expr_decimal_in_set(set, min)
@@ -147,9 +156,31 @@ static int like_values(const struct expr_like *like, const struct sl_parquet_bou
     return (meets ? MAY_TRUE : 0) | (only_prefix && low == 0 && high == 0 && meets ? 0 : MAY_FALSE);
 }
 
+/* ---- single values -------------------------------------------------------------------------------------- */
+
+/* Whether none of the values that the node looks for is there. */
+static bool all_absent(const struct expr_node *node, const struct sl_expr_facts *facts)
+{
+    sl_array *points = NULL;
+    bool absent = true;
+    if (!facts->contains || node->column->depth != 1 || sl_status_ignore(expr_node_points(node, &points)) || !points)
+        return false;
+    for (int64_t i = 0; i < points->length && absent; i++) {
+        sl_array *value;
+        if (sl_status_ignore(sl_array_copy(points, i, 1, &value))) {
+            absent = false;
+            break;
+        }
+        absent = !facts->contains(facts->context, node->column->names[0], value);
+        sl_array_unref(value);
+    }
+    sl_array_unref(points);
+    return absent;
+}
+
 /* ---- leaves -------------------------------------------------------------------------------------------- */
 
-static int leaf_values(const struct expr_node *node, const struct lookup *l)
+static int leaf_values(const struct expr_node *node, const struct sl_expr_facts *l)
 {
     struct sl_parquet_bounds b;
     int may = MAY_ALL;
@@ -169,6 +200,10 @@ static int leaf_values(const struct expr_node *node, const struct lookup *l)
         else if (b.has_bounds)
             may = like_values(&node->u.like, &b);
         may |= may_be_null(&b);
+        if (b.all_null)
+            may = MAY_UNKNOWN;
+        else if (may & MAY_TRUE && all_absent(node, l))
+            may &= ~MAY_TRUE;
         if (node->kind == EXPR_IN && node->u.set.has_null && may & MAY_FALSE)
             may = (may & ~MAY_FALSE) | MAY_UNKNOWN; /* not found among unknowns is unknown */
     }
@@ -194,7 +229,7 @@ static int order_between(const struct expr_pair *pair, const sl_array *a, const 
     return (x > y) - (x < y);
 }
 
-static int pair_values(const struct expr_node *node, const struct lookup *l)
+static int pair_values(const struct expr_node *node, const struct sl_expr_facts *l)
 {
     const struct expr_pair *pair = &node->u.pair;
     struct sl_parquet_bounds a, b;
@@ -232,7 +267,29 @@ static int both(int a, int b)
     return may;
 }
 
-static int values_of(const struct expr_node *node, const struct lookup *l)
+static bool same_column(const struct expr_node *a, const struct expr_node *b)
+{
+    return a->column->depth == 1 && b->column->depth == 1 && strcmp(a->column->names[0], b->column->names[0]) == 0;
+}
+
+/* Two ranges of a floating column may each hold something, the one a number and the other a NaN, and yet no value lies in
+ * both, as in `x between 3 and 4` above the numbers of the rows. */
+static bool ranges_exclude(const struct expr_node *first, const struct sl_expr_facts *l)
+{
+    for (const struct expr_node *a = first; a; a = a->next)
+        for (const struct expr_node *b = a->next; b; b = b->next) {
+            if (a->kind != EXPR_RANGE || b->kind != EXPR_RANGE || a->family != EXPR_KEY64 || !same_column(a, b))
+                continue;
+            struct expr_node together = *a;
+            together.u.range.lo = a->u.range.lo > b->u.range.lo ? a->u.range.lo : b->u.range.lo;
+            together.u.range.hi = a->u.range.hi < b->u.range.hi ? a->u.range.hi : b->u.range.hi;
+            if (!(leaf_values(&together, l) & MAY_TRUE))
+                return true;
+        }
+    return false;
+}
+
+static int values_of(const struct expr_node *node, const struct sl_expr_facts *l)
 {
     int may;
     switch (node->kind) {
@@ -245,7 +302,7 @@ static int values_of(const struct expr_node *node, const struct lookup *l)
         for (const struct expr_node *child = node->first->next; child && may != MAY_FALSE;
              child = child->next)
             may = both(may, values_of(child, l));
-        return may;
+        return may & MAY_TRUE && ranges_exclude(node->first, l) ? may & ~MAY_TRUE : may;
     case EXPR_OR: /* not (not a and not b) */
         may = negated(values_of(node->first, l));
         for (const struct expr_node *child = node->first->next; child && may != MAY_FALSE;
@@ -259,8 +316,12 @@ static int values_of(const struct expr_node *node, const struct lookup *l)
     }
 }
 
+bool sl_expr_may_match_facts(const sl_expr *expr, const struct sl_expr_facts *facts)
+{
+    return (values_of(expr->root, facts) & MAY_TRUE) != 0;
+}
+
 bool sl_expr_may_match(const sl_expr *expr, sl_expr_bounds bounds, void *context)
 {
-    struct lookup l = {bounds, context};
-    return (values_of(expr->root, &l) & MAY_TRUE) != 0;
+    return sl_expr_may_match_facts(expr, &(struct sl_expr_facts){bounds, NULL, context});
 }

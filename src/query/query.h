@@ -29,6 +29,19 @@ SL_MUST_USE sl_status sl_expr_columns(const sl_expr *expr, sl_strings *top_level
 /* Bounds of a top-level column over some set of rows; false: nothing is known. `out` is released by
  * sl_parquet_bounds_free. */
 typedef bool (*sl_expr_bounds)(void *context, const char *column, struct sl_parquet_bounds *out);
+/* Whether the rows may hold a value of the column, one row of the column's type: false is certain. */
+typedef bool (*sl_expr_contains)(void *context, const char *column, const sl_array *value);
+struct sl_expr_facts {
+    sl_expr_bounds bounds;
+    sl_expr_contains contains; /* NULL: not known */
+    void *context;
+};
+/* False only when no row of which the facts hold can make the expression true. */
+bool sl_expr_may_match_facts(const sl_expr *expr, const struct sl_expr_facts *facts);
+/* The values of a top-level column one of which a row must have for the expression to be true, as an array of the column's
+ * type, in no order. *out NULL: the expression does not name them all. Never for floating numbers, whose zeros and NaNs have
+ * several forms. */
+SL_MUST_USE sl_status sl_expr_points(const sl_expr *expr, const char *column, sl_array **out);
 /* False only when no row within the bounds can make the expression true. */
 bool sl_expr_may_match(const sl_expr *expr, sl_expr_bounds bounds, void *context);
 

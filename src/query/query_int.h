@@ -154,6 +154,11 @@ SL_MUST_USE sl_status expr_literal_bytes(const sl_type *type, const struct expr_
 /* Two number texts. */
 int expr_number_compare(const char *a, size_t a_len, const char *b, size_t b_len);
 
+/* ---- single values (expr_points.c) --------------------------------------------------------------------- */
+
+/* The values that a range of one value or a set looks for; *out NULL: other nodes, floating numbers. */
+SL_MUST_USE sl_status expr_node_points(const struct expr_node *node, sl_array **out);
+
 /* ---- values as keys (expr_values.c) -------------------------------------------------------------------- */
 
 /* Rank of a floating number: -infinity < numbers by value < infinity < NaN; both zeros are one, all NaNs are one. */

@@ -19,6 +19,8 @@ void scan_free(void *context)
     sl_type_unref(s->read_schema);
     sl_type_unref(s->schema);
     sl_expr_free(s->where);
+    sl_strings_free(&s->where_columns);
+    sl_key_set_free(&s->keys);
     sl_free(s);
 }
 
@@ -78,53 +80,6 @@ done:
 
 /* ---- pruning ------------------------------------------------------------------------------------------- */
 
-struct group_bounds {
-    const struct scan *scan;
-    const sl_parquet *file;
-    size_t row_group;
-    bool keys_only;
-};
-
-static bool is_key_column(const struct scan *s, const char *column)
-{
-    return strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0 ||
-           sl_strings_contain(&s->table->keygen.record_fields, column);
-}
-
-/* Bounds from a file count only when the file stores the column in the type that the expression was bound to.
- */
-static bool row_group_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
-{
-    struct group_bounds *g = context;
-    if (g->keys_only && !is_key_column(g->scan, column))
-        return false;
-    const sl_type *file_schema = sl_parquet_schema(g->file);
-    int at = sl_type_field_index(file_schema, column),
-        wanted = sl_type_field_index(g->scan->table_schema, column);
-    if (at < 0 || wanted < 0 ||
-        !sl_type_equal(file_schema->fields[at].type, g->scan->table_schema->fields[wanted].type))
-        return false;
-    return !sl_status_ignore(sl_parquet_column_bounds(g->file, g->row_group, at, out));
-}
-
-static bool keep_row_group(void *context, const sl_parquet *file, size_t row_group)
-{
-    struct group_bounds g = {context, file, row_group, false};
-    return sl_expr_may_match(g.scan->where, row_group_bounds, &g);
-}
-
-static bool keep_by_key(void *context, const sl_parquet *file, size_t row_group)
-{
-    struct group_bounds g = {context, file, row_group, true};
-    return sl_expr_may_match(g.scan->where, row_group_bounds, &g);
-}
-
-void scan_set_filters(struct scan *s)
-{
-    s->filter = (struct sl_row_group_filter){keep_row_group, s};
-    s->key_filter = (struct sl_row_group_filter){keep_by_key, s};
-}
-
 struct partition_bounds {
     const struct scan *scan;
     sl_strings values;
@@ -157,7 +112,7 @@ static bool partition_may_match(const struct scan *s, const char *path)
 {
     struct partition_bounds p = {.scan = s};
     /* Values that a path does not tell apart (slashes inside, other generators) prune nothing. */
-    if (!s->where || !s->table->keygen_known || s->table->keygen.slash_dates ||
+    if (!s->where || !s->prunes || !s->table->keygen_known || s->table->keygen.slash_dates ||
         sl_status_ignore(sl_partition_values(&s->table->keygen, path, &p.values)))
         return true;
     bool may = sl_expr_may_match(s->where, partition_value_bounds, &p);
@@ -310,8 +265,7 @@ sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
         .schema = s->read_schema,
         .table_schema = s->table_schema,
         .strict_order = strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0,
-        .filter = s->where ? &s->filter : NULL,
-        .key_filter = s->where ? &s->key_filter : NULL,
+        .filter = s->where && s->prunes ? &s->filter : NULL,
         .stats = s->stats,
         .pool = s->pool};
     sl_stream *rows;
@@ -357,7 +311,7 @@ sl_status scan_load(struct scan *s, const struct sl_scan_options *o)
     if (o->where)
         SL_TRY(sl_expr_parse(o->where, s->table_schema, &s->where));
     SL_TRY(scan_choose_columns(s, o));
-    scan_set_filters(s);
+    SL_TRY(scan_set_filter(s));
     return collect_slices(s, o->read_optimized);
 }
 

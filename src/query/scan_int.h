@@ -14,7 +14,12 @@ struct scan {
     const sl_type *read_schema;  /* wanted columns, then those only the filter needs */
     const sl_type *schema;       /* wanted columns */
     sl_expr *where;
-    struct sl_row_group_filter filter, key_filter;
+    sl_strings where_columns;
+    bool prunes; /* sluice.scan.pruning */
+    struct sl_row_filter filter;
+    bool key_is_field; /* the record key is the text of its one field */
+    sl_key_set keys;   /* the keys that `where` leaves possible */
+    bool has_keys;     /* else it does not name them */
     sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
 };
 
@@ -23,7 +28,11 @@ void scan_free(void *context); /* a struct scan */
 SL_MUST_USE sl_status scan_load(struct scan *s, const struct sl_scan_options *options);
 /* schema and read_schema from table_schema, the wanted names and the filter's. */
 SL_MUST_USE sl_status scan_choose_columns(struct scan *s, const struct sl_scan_options *options);
-void scan_set_filters(struct scan *s);
+/* What pruning needs to know of `where`. */
+SL_MUST_USE sl_status scan_set_filter(struct scan *s);
+bool scan_key_is_field(const sl_table *table, const sl_type *schema);
+SL_MUST_USE sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where, sl_key_set *keys,
+                                      bool *known);
 /* Merged, filtered and projected rows of slice `index`; context: a struct scan. */
 SL_MUST_USE sl_status scan_open_slice(void *context, size_t index, sl_stream **out);
 

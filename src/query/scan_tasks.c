@@ -112,8 +112,7 @@ static sl_status load_task(struct scan *s, const json_t *task)
     if (!status)
         status = scan_choose_columns(s, &o);
     sl_strings_free(&names);
-    scan_set_filters(s);
-    return status;
+    return status ? status : scan_set_filter(s);
 }
 
 sl_status sl_scan_run(const sl_table *table, const json_t *task, sl_read_stats *stats, sl_stream **out)

@@ -198,7 +198,7 @@ static sl_status with_file_name(const sl_file_writer *w, sl_batch *batch, sl_bat
     sl_array *name;
     if (!columns)
         return sl_nomem();
-    sl_status status = sl_array_constant_string(w->name, strlen(w->name), batch->rows, &name);
+    sl_status status = sl_array_repeated_string(w->name, strlen(w->name), batch->rows, &name);
     if (!status) {
         for (size_t i = 0; i < batch->schema->field_count; i++)
             columns[i] = (int)i == w->file_name_index ? name : sl_array_ref(batch->columns[i]);

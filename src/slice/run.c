@@ -10,18 +10,16 @@
 
 struct run_stream {
     sl_stream base; /* schema is borrowed from `rows` */
-    sl_file *file;
-    sl_parquet *parquet;
+    sl_source *source;
     sl_stream *rows;
     sl_read_stats *stats;
-    char *name;
 };
 
 static sl_status run_next(sl_stream *self, sl_batch **out)
 {
     struct run_stream *s = (struct run_stream *)self;
-    SL_TRY_CTX(sl_stream_next(s->rows, out), "file %s", s->name);
-    if (*out && s->stats)
+    SL_TRY_CTX(sl_stream_next(s->rows, out), "file %s", s->source->relative);
+    if (*out && s->stats && s->base.schema->field_count)
         atomic_fetch_add_explicit(&s->stats->rows_decoded, (uint64_t)(*out)->rows, memory_order_relaxed);
     return SL_OK;
 }
@@ -30,9 +28,7 @@ static void run_close(sl_stream *self)
 {
     struct run_stream *s = (struct run_stream *)self;
     sl_stream_close(s->rows);
-    sl_parquet_close(s->parquet);
-    sl_file_close(s->file);
-    sl_free(s->name);
+    sl_source_unref(s->source);
     sl_free(s);
 }
 
@@ -145,41 +141,12 @@ static sl_status rename_to_key(sl_stream *in, sl_stream **out)
     return SL_OK;
 }
 
-/* Rows of the row groups that the filters keep; SL_OK with *count 0 when that is none of them. */
-static sl_status kept_ranges(const sl_parquet *p, const struct sl_run_options *o, struct sl_row_range **out,
-                             size_t *count)
-{
-    size_t groups = sl_parquet_row_groups(p), n = 0;
-    struct sl_row_range *ranges;
-    SL_NEW_ARRAY(ranges, groups + 1);
-    int64_t first = 0;
-    for (size_t g = 0; g < groups; g++) {
-        int64_t rows = sl_parquet_row_group_rows(p, g);
-        bool keep = (!o->filter || o->filter->keep(o->filter->context, p, g)) &&
-                    (!o->key_filter || o->key_filter->keep(o->key_filter->context, p, g));
-        if (keep && n && ranges[n - 1].first + ranges[n - 1].count == first)
-            ranges[n - 1].count += rows;
-        else if (keep)
-            ranges[n++] = (struct sl_row_range){first, rows};
-        if (o->stats) {
-            atomic_fetch_add_explicit(&o->stats->row_groups, 1, memory_order_relaxed);
-            if (!keep)
-                atomic_fetch_add_explicit(&o->stats->row_groups_skipped, 1, memory_order_relaxed);
-        }
-        first += rows;
-    }
-    *out = ranges;
-    *count = n;
-    return SL_OK;
-}
-
 static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream **out)
 {
     const sl_type *file_schema = sl_parquet_schema(p);
     bool early = is_early_delete_log(p);
     const char **names = sl_calloc(o->schema->field_count + 1, sizeof *names);
-    struct sl_row_range *ranges = NULL;
-    size_t count = 0, range_count = 0;
+    size_t count = 0;
     sl_status status = names ? SL_OK : sl_nomem();
     if (status)
         goto done;
@@ -191,13 +158,13 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
     if (count == 0 &&
         file_schema->field_count) /* none of them is in this file: any column tells the number of rows */
         names[count++] = file_schema->fields[0].name;
-    if (o->filter || o->key_filter)
-        SL_GO(kept_ranges(p, o, &ranges, &range_count));
     static const struct sl_row_range nothing = {0, 0};
     struct sl_parquet_scan_options scan = {.columns = names,
                                            .column_count = count,
-                                           .ranges = ranges && !range_count ? &nothing : ranges,
-                                           .range_count = range_count,
+                                           .ranges = !o->ranges             ? NULL
+                                                     : o->ranges->count > 0 ? o->ranges->items
+                                                                            : &nothing,
+                                           .range_count = o->ranges ? o->ranges->count : 0,
                                            .batch_bytes = o->batch_bytes,
                                            .pool = o->pool,
                                            .bytes_read = o->stats ? &o->stats->bytes_read : NULL};
@@ -206,18 +173,53 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
         status = rename_to_key(*out, out);
 done:
     sl_free(names);
-    sl_free(ranges);
     return status;
+}
+
+/* ---- no columns ---------------------------------------------------------------------------------------- */
+
+#define COUNTED_ROWS ((int64_t)1 << 20) /* of a batch without columns */
+
+/* Rows without columns: the footer tells their number. */
+struct row_count_stream {
+    sl_stream base;
+    int64_t left;
+};
+
+static sl_status row_count_next(sl_stream *self, sl_batch **out)
+{
+    struct row_count_stream *s = (struct row_count_stream *)self;
+    static sl_array *const no_columns[1] = {NULL};
+    int64_t rows = s->left < COUNTED_ROWS ? s->left : COUNTED_ROWS;
+    *out = NULL;
+    s->left -= rows;
+    return rows ? sl_batch_new(s->base.schema, rows, no_columns, out) : SL_OK;
+}
+
+static void row_count_close(sl_stream *self)
+{
+    sl_type_unref(self->schema);
+    sl_free(self);
+}
+
+static sl_status row_count_stream(const sl_parquet *p, const struct sl_run_options *o, sl_stream **out)
+{
+    struct row_count_stream *s;
+    SL_NEW(s);
+    *s = (struct row_count_stream){{sl_type_ref(o->schema), row_count_next, row_count_close},
+                                   o->ranges ? sl_row_ranges_rows(o->ranges) : sl_parquet_rows(p)};
+    *out = &s->base;
+    return SL_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
 {
-    const char *key = is_early_delete_log(run->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
-    bool in_order = marked_sorted(run->parquet);
+    const char *key = is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
+    bool in_order = marked_sorted(run->source->parquet);
     if (!in_order)
-        SL_TRY(file_in_order(run->parquet, key, &in_order));
+        SL_TRY(file_in_order(run->source->parquet, key, &in_order));
     if (in_order)
         return SL_OK;
     if (o->strict_order)
@@ -229,40 +231,43 @@ static sl_status order_rows(struct run_stream *run, const struct sl_run_options 
     return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
 }
 
+static void count_file(const struct run_stream *run)
+{
+    if (!run->stats)
+        return;
+    atomic_fetch_add_explicit(&run->stats->files, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&run->stats->file_bytes, sl_file_size(run->source->file), memory_order_relaxed);
+}
+
+static sl_status open_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
+{
+    if (o->schema->field_count == 0)
+        return row_count_stream(run->source->parquet, o, &run->rows);
+    sl_stream *raw;
+    SL_TRY(scan_columns(run->source->parquet, o, &raw));
+    SL_TRY(sl_stream_conform(raw, o->schema, &run->rows));
+    return o->sorted ? order_rows(run, o, runtime) : SL_OK;
+}
+
 sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o,
                       sl_stream **out)
 {
     struct run_stream *run;
-    char *path = NULL;
     SL_NEW(run);
     run->base.next = run_next;
     run->base.close = run_close;
     run->stats = o->stats;
+    if (o->source)
+        run->source = sl_source_ref(o->source);
     sl_status status = SL_OK;
-    if (!(run->name = sl_strdup(relative))) {
-        status = sl_nomem();
-        goto done;
-    }
-    SL_GO(sl_table_path(table, relative, &path));
-    SL_GO(sl_storage_open(table->storage, path, &run->file));
-    SL_GO(sl_parquet_open(run->file, NULL, &run->parquet));
-    SL_GO(scan_columns(run->parquet, o, &run->rows));
-    sl_stream *raw = run->rows;
-    run->rows = NULL;
-    SL_GO(sl_stream_conform(raw, o->schema, &run->rows));
-    if (o->sorted)
-        SL_GO(order_rows(run, o, &table->runtime));
-    if (o->stats) {
-        atomic_fetch_add_explicit(&o->stats->files, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&o->stats->file_bytes, sl_file_size(run->file), memory_order_relaxed);
-    }
+    if (!run->source)
+        SL_GO(sl_source_open(table, relative, NULL, &run->source));
+    SL_GO_CTX(open_rows(run, o, &table->runtime), "file %s", relative);
+    count_file(run);
     run->base.schema = run->rows->schema;
     *out = &run->base;
 done:
-    sl_free(path);
-    if (status) {
+    if (status)
         run_close(&run->base);
-        return sl_context(status, "file %s", relative);
-    }
-    return SL_OK;
+    return status;
 }

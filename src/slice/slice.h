@@ -2,9 +2,12 @@
  * slice: where the table's files meet the merge pipeline. The one way to read a file slice as merged rows,
  * and the one way to write a data file.
  *
+ *   sl_source          a data file opened for reading, its footer decoded; a cache of such
  *   sl_run_open        a data file as a run: projected, conformed to the wanted schema, in key order
  *   sl_slice_logs      which logs of a slice count, and in what order
  *   sl_slice_open      a file slice as one stream of merged rows: reads, compactions
+ *   sl_slice_prune     which rows of its files may be left out before the merge
+ *   sl_slice_lookup    the merged rows of a few keys
  *   sl_file_writer     a base file, data log or delete log, with footers, marker and write stat
  */
 #ifndef SL_SLICE_H
@@ -18,18 +21,66 @@ typedef struct sl_read_stats {
     atomic_uint_fast64_t files, runs, bytes_read, file_bytes;
     atomic_uint_fast64_t rows_decoded, rows_merged, rows_out;
     atomic_uint_fast64_t row_groups, row_groups_skipped;
-    atomic_uint_fast64_t files_skipped; /* by partition or statistics */
+    atomic_uint_fast64_t files_skipped; /* by partition or bucket, or because their statistics exclude every row */
+    atomic_uint_fast64_t rows_skipped;  /* in files that were looked at: by their bounds or Bloom filters */
+    atomic_uint_fast64_t rows_skipped_alone; /* of these, by columns beside the key: no other source has the keys */
+    atomic_uint_fast64_t pages, pages_skipped; /* of the columns read: decoded; passed over in their row groups */
     atomic_uint_fast64_t comparisons, gallop_rows;
     atomic_uint_fast64_t logs_replaced; /* by a log compaction */
     atomic_uint_fast64_t runs_repaired; /* sorted again */
 } sl_read_stats;
 
-/* Whether a row group may be left out: bounds of its columns are asked for through the file. NULL: read all.
- */
-struct sl_row_group_filter {
-    bool (*keep)(void *context, const sl_parquet *file, size_t row_group);
-    void *context;
+/* Rows that may be left out before a merge (spec/lsm-layout.md 13). `select` adds the rows of a row group that may matter
+ * to `rows`, row group after row group. It is asked with SL_PRUNE_ALL where no other version of a row's key can be. */
+enum sl_prune_reach {
+    SL_PRUNE_KEYS, /* by what all versions of a key share: the record key and its fields */
+    SL_PRUNE_ALL,  /* by every column */
 };
+struct sl_row_filter {
+    sl_status (*select)(void *context, const sl_parquet *file, size_t row_group, enum sl_prune_reach reach,
+                        sl_row_ranges *rows);
+    void *context;
+    bool keys_only; /* SL_PRUNE_ALL excludes no more than SL_PRUNE_KEYS */
+};
+
+/* ---- sets of keys -------------------------------------------------------------------------------------- */
+
+struct sl_key {
+    const uint8_t *data;
+    size_t len;
+};
+/* Record keys in byte order, each once. */
+typedef struct sl_key_set {
+    struct sl_key *items;
+    size_t count;
+    sl_array *values; /* what the items point into */
+} sl_key_set;
+/* The valid values of a string array, which is referenced. */
+SL_MUST_USE sl_status sl_key_set_init(sl_key_set *set, sl_array *keys);
+void sl_key_set_free(sl_key_set *set); /* zero-initialised is fine */
+bool sl_key_set_has(const sl_key_set *set, const void *key, size_t len);
+/* Adds the rows of a row group that may hold one of the keys, by the bounds of its pages and its Bloom filter. */
+SL_MUST_USE sl_status sl_key_set_select(const sl_key_set *set, const sl_parquet *file, size_t row_group,
+                                        sl_row_ranges *rows);
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* A data file with its footer decoded. Counted, and shared by threads: a table's files never change. */
+typedef struct sl_source {
+    atomic_int refs;
+    sl_file *file;
+    sl_parquet *parquet;
+    char *relative; /* path below the table */
+} sl_source;
+/* Some open sources, the least recently used one making room. Thread-safe. */
+typedef struct sl_source_cache sl_source_cache;
+SL_MUST_USE sl_status sl_source_cache_new(size_t most, sl_source_cache **out);
+void sl_source_cache_free(sl_source_cache *cache); /* NULL is fine; sources in use live on */
+/* `cache` NULL: opened anew. The reference is the caller's. */
+SL_MUST_USE sl_status sl_source_open(const sl_table *table, const char *relative, sl_source_cache *cache,
+                                     sl_source **out);
+sl_source *sl_source_ref(sl_source *source);
+void sl_source_unref(sl_source *source); /* NULL is fine */
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
@@ -38,13 +89,11 @@ struct sl_slice_options {
     const sl_type *table_schema; /* all columns of the table, meta columns included */
     bool keys_needed;            /* the result must be in key order even if there is nothing to merge */
     bool strict_order;           /* a run out of order fails instead of being sorted again */
-    const struct sl_row_group_filter
-        *filter; /* applied only where no merge can be changed by it: slices without logs */
-    const struct sl_row_group_filter *key_filter; /* on the record key alone: applied everywhere */
-    sl_read_stats *stats;                         /* NULL: not counted */
-    struct sl_merge_counts *counts;               /* of the merge; NULL */
-    sl_pool *pool;                                /* decodes columns in parallel; NULL: inline */
-    size_t batch_bytes;                           /* bound on a batch's memory; 0: the reader's default */
+    const struct sl_row_filter *filter; /* rows that may be left out; NULL: none */
+    sl_read_stats *stats;               /* NULL: not counted */
+    struct sl_merge_counts *counts;     /* of the merge; NULL */
+    sl_pool *pool;                      /* decodes columns in parallel; NULL: inline */
+    size_t batch_bytes;                 /* bound on a batch's memory; 0: the reader's default */
 };
 /* The slice's rows: base and logs merged after the table's rules, deletes gone. The columns that merging
  * needs are read beside the wanted ones and dropped again. */
@@ -59,6 +108,7 @@ struct sl_slice_log {
         *place;   /* instant whose place in the order it takes: its own, or that of the newest replaced log */
     bool dropped; /* replaced: readers leave it out */
     struct sl_inline_log blocks; /* an inline log's */
+    sl_source *source;           /* a native log's; NULL when it was closed again: there are many */
 };
 /* The logs of a slice in the order of the merge, oldest first, replaced ones still among them (spec/lsm-layout.md 9). */
 struct sl_slice_logs {
@@ -78,8 +128,8 @@ struct sl_run_options {
     const sl_type *schema; /* columns wanted, conformed */
     bool sorted; /* the run must be in key order: checked for files of other writers, sorted when it is not */
     bool strict_order;
-    const struct sl_row_group_filter *filter;
-    const struct sl_row_group_filter *key_filter;
+    sl_source *source;           /* the open file, borrowed until the call returns; NULL: opened by name */
+    const sl_row_ranges *ranges; /* rows wanted; NULL: all */
     sl_read_stats *stats;
     sl_pool *pool;
     size_t batch_bytes;

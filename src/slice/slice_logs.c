@@ -2,22 +2,20 @@
  * Which logs of a file slice count, and in what order (spec/lsm-layout.md 9): logs that a completed log compaction
  * replaced are left out, and its own files take the place of the newest one they replace.
  */
-#include "slice/slice.h"
+#include "slice/slice_int.h"
 #include <string.h>
 
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
-static sl_status read_native_headers(const sl_table *table, const char *relative, struct sl_slice_log *log)
+#define SOURCES_KEPT_MAX 64 /* of a slice's logs: more are opened again as runs, where the merge limits their number */
+
+static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
+                                     struct sl_slice_log *log)
 {
-    char *path = NULL;
-    sl_file *file = NULL;
-    sl_parquet *parquet = NULL;
     struct sl_log_headers headers = {0};
     sl_status status = SL_OK;
-    SL_GO(sl_table_path(table, relative, &path));
-    SL_GO(sl_storage_open(table->storage, path, &file));
-    SL_GO(sl_parquet_open(file, NULL, &parquet));
-    SL_GO(sl_log_headers_read(parquet, &headers));
+    SL_GO(sl_source_open(table, relative, cache, &log->source));
+    SL_GO(sl_log_headers_read(log->source->parquet, &headers));
     if (headers.forms_differ)
         sl_warn(&table->runtime, "log %s: its two sets of headers differ, the newer form counts", relative);
     if (headers.is_partial)
@@ -28,9 +26,6 @@ static sl_status read_native_headers(const sl_table *table, const char *relative
     memset(&headers.compacted, 0, sizeof headers.compacted);
 done:
     sl_log_headers_free(&headers);
-    sl_parquet_close(parquet);
-    sl_file_close(file);
-    sl_free(path);
     return status;
 }
 
@@ -55,13 +50,14 @@ done:
 }
 
 static sl_status read_log(const sl_table *table, const sl_read_slice *slice,
-                          const struct sl_slice_log_schemas *schemas, struct sl_slice_log *log)
+                          const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
+                          struct sl_slice_log *log)
 {
     char *relative;
     SL_TRY(sl_path_join(slice->group->partition, log->file->name, &relative));
     sl_status status = SL_OK;
     if (strcmp(log->file->parts.format, "parquet") == 0)
-        status = read_native_headers(table, relative, log);
+        status = read_native_headers(table, relative, cache, log);
     else if (log->file->parts.kind != SL_FILE_INLINE_LOG)
         status = sl_unsupported("log format %s", log->file->parts.format);
     else if (schemas)
@@ -129,8 +125,9 @@ static void order_by_place(struct sl_slice_logs *logs)
 
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
-sl_status sl_slice_logs_load(const sl_table *table, const sl_read_slice *slice,
-                             const struct sl_slice_log_schemas *schemas, struct sl_slice_logs *out)
+sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
+                          const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
+                          struct sl_slice_logs *out)
 {
     struct sl_slice_logs logs = {0};
     sl_status status = SL_OK;
@@ -138,8 +135,13 @@ sl_status sl_slice_logs_load(const sl_table *table, const sl_read_slice *slice,
     logs.count = slice->log_count;
     for (size_t i = 0; i < logs.count; i++)
         logs.items[i].file = slice->logs[i];
-    for (size_t i = 0; i < logs.count; i++)
-        SL_GO(read_log(table, slice, schemas, &logs.items[i]));
+    for (size_t i = 0; i < logs.count; i++) {
+        SL_GO(read_log(table, slice, schemas, cache, &logs.items[i]));
+        if (logs.count > SOURCES_KEPT_MAX) {
+            sl_source_unref(logs.items[i].source);
+            logs.items[i].source = NULL;
+        }
+    }
     drop_replaced(&logs);
     take_places(&logs);
     order_by_place(&logs);
@@ -150,11 +152,18 @@ done:
     return status;
 }
 
+sl_status sl_slice_logs_load(const sl_table *table, const sl_read_slice *slice,
+                             const struct sl_slice_log_schemas *schemas, struct sl_slice_logs *out)
+{
+    return slice_logs_load(table, slice, schemas, NULL, out);
+}
+
 void sl_slice_logs_free(struct sl_slice_logs *logs)
 {
     for (size_t i = 0; i < logs->count; i++) {
         sl_strings_free(&logs->items[i].compacted);
         sl_inline_log_free(&logs->items[i].blocks);
+        sl_source_unref(logs->items[i].source);
     }
     sl_free(logs->items);
     memset(logs, 0, sizeof *logs);

@@ -102,6 +102,8 @@ static const struct sl_setting settings[] = {
      "memory budget of one operation; default: a quarter of the machine", false, NULL},
     {"sluice.parquet.compression.level", SL_SETTING_INT, "0", "level of the codec; 0: its default", false,
      NULL},
+    {"sluice.scan.pruning", SL_SETTING_BOOL, "true",
+     "leave out rows by statistics before they are read; false is for comparing", false, NULL},
     {"sluice.threads", SL_SETTING_INT, "0", "threads; 0: one a core", false, NULL},
 };
 

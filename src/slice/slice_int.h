@@ -1,0 +1,52 @@
+/* Private to slice/. */
+#ifndef SL_SLICE_INT_H
+#define SL_SLICE_INT_H
+
+#include "slice/slice.h"
+
+/* sl_slice_logs_load through a cache of open files. */
+SL_MUST_USE sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
+                                      const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
+                                      struct sl_slice_logs *out);
+/* The wanted columns followed by key, ordering and delete columns that are not among them. */
+SL_MUST_USE sl_status slice_merging_schema(const sl_table *table, const sl_type *wanted, const sl_type *full,
+                                           const sl_type **out);
+
+/* ---- inputs of a merge --------------------------------------------------------------------------------- */
+
+/* A base file, a native log, or a block of an inline log. */
+struct slice_input {
+    const sl_data_file *file; /* borrowed from the view; a block's: its log */
+    bool is_base, is_deletes;
+    char *relative;    /* a file's path below the table; NULL: a block */
+    sl_source *source; /* the open file; NULL: opened as a run, there are many */
+    sl_batch *block;   /* a block's rows: taken by whoever makes a run of it */
+    /* what pruning says; without it every row is needed */
+    bool is_limited; /* to `rows` */
+    sl_row_ranges rows;
+};
+/* The inputs of a slice, oldest first; logs that a log compaction replaced are left out. */
+struct slice_inputs {
+    struct slice_input *items;
+    size_t count;
+    struct sl_slice_logs logs;
+};
+/* The schemas are what blocks are conformed to; `cache` and `stats` may be NULL. */
+SL_MUST_USE sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,
+                                        const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
+                                        sl_read_stats *stats, struct slice_inputs *out);
+void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine */
+
+/* ---- pruning ------------------------------------------------------------------------------------------- */
+
+/* Limits the inputs to the rows that matter. They are all inputs of one merge, since what may be left out of one depends
+ * on the keys of the others. */
+SL_MUST_USE sl_status slice_prune(const sl_table *table, const struct sl_row_filter *filter,
+                                  struct slice_inputs *inputs, sl_read_stats *stats);
+/* Bounds of the record key for each page of a row group, in byte order. A file without the column: one page without bounds
+ * a row group. */
+SL_MUST_USE sl_status slice_key_pages(const sl_parquet *file, size_t row_group, struct sl_parquet_page_bounds *out);
+/* The column of the record key; -1: there is none. */
+int slice_key_column(const sl_parquet *file);
+
+#endif

@@ -151,8 +151,7 @@ static sl_status fill_index(sl_properties *p)
 {
     SL_TRY(set_default(p, "hoodie.index.type", "BUCKET"));
     if (strcmp(sl_properties_get(p, "hoodie.index.type"), "BUCKET") != 0)
-        return sl_unsupported("index type %s (only BUCKET so far)",
-                              sl_properties_get(p, "hoodie.index.type"));
+        return SL_OK; /* check_as_table says whether we can write it */
     SL_TRY(set_default(p, "hoodie.bucket.index.num.buckets", "4"));
     long buckets = atol(sl_properties_get(p, "hoodie.bucket.index.num.buckets"));
     if (buckets < 1 || buckets > 99999999)

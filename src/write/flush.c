@@ -17,10 +17,10 @@
 
 struct task {
     struct flush *flush;
-    struct write_group *group;
+    sl_sorter *sorter;
     const char *partition;
     uint32_t number;
-    char file_id[80];
+    const char *file_id;
     const sl_data_file *base; /* NULL: the group has none */
     bool exists;              /* the group has a slice */
     struct sl_run *runs;      /* owned array; streams are handed to the merge */
@@ -33,7 +33,7 @@ struct task {
 static sl_status open_incoming(struct task *t)
 {
     bool deletes = t->flush->operation == SL_OP_DELETE;
-    SL_TRY(sl_sorter_finish(t->group->sorter, FAN_IN, &t->runs, &t->run_count));
+    SL_TRY(sl_sorter_finish(t->sorter, FAN_IN, &t->runs, &t->run_count));
     struct stamp stamp = {sl_txn_instant(t->flush->txn), t->partition, t->file_id, t->number};
     for (size_t i = 0; i < t->run_count; i++) {
         sl_stream *rows = t->runs[i].rows;
@@ -88,6 +88,7 @@ static sl_status merge_rules(const struct task *t, struct sl_merge_options *out)
 {
     SL_TRY(sl_table_rules(t->flush->table, t->flush->schema->full, out));
     out->keep_duplicates = keeps_duplicates(t->flush);
+    out->keep_dictionaries = true; /* the rows go to a Parquet writer */
     return SL_OK;
 }
 
@@ -98,6 +99,16 @@ static sl_status open_merge(struct task *t, const struct sl_merge_options *rules
     size_t count = t->run_count;
     t->run_count = 0;
     return sl_merge_open(t->runs, count, rules, counts, out);
+}
+
+void flush_count(struct flush *f, const sl_write_stat *stat, uint64_t bytes)
+{
+    atomic_fetch_add(&f->rows_written, (uint64_t)stat->num_writes);
+    atomic_fetch_add(&f->inserted, (uint64_t)stat->num_inserts);
+    atomic_fetch_add(&f->updated, (uint64_t)stat->num_updates);
+    atomic_fetch_add(&f->deleted, (uint64_t)stat->num_deletes);
+    atomic_fetch_add(&f->files, 1);
+    atomic_fetch_add(&f->bytes, bytes);
 }
 
 /* ---- base files ---------------------------------------------------------------------------------------- */
@@ -150,15 +161,23 @@ static sl_status write_base(struct task *t)
     sl_file_writer *closing = w;
     w = NULL;
     SL_GO(sl_file_writer_close(closing, &stat, &bytes));
-    atomic_fetch_add(&f->rows_written, (uint64_t)stat.num_writes);
-    atomic_fetch_add(&f->inserted, (uint64_t)stat.num_inserts);
-    atomic_fetch_add(&f->updated, (uint64_t)stat.num_updates);
-    atomic_fetch_add(&f->deleted, (uint64_t)stat.num_deletes);
-    atomic_fetch_add(&f->files, 1);
-    atomic_fetch_add(&f->bytes, bytes);
+    flush_count(f, &stat, bytes);
 done:
     sl_stream_close(rows);
     sl_file_writer_abort(w);
+    return status;
+}
+
+/* As many new groups as the size of files asks for. */
+static sl_status write_new(struct task *t)
+{
+    struct sl_merge_options rules;
+    struct sl_merge_counts counts = {0};
+    sl_stream *rows;
+    SL_TRY(merge_rules(t, &rules));
+    SL_TRY(open_merge(t, &rules, &counts, &rows));
+    sl_status status = new_groups_write(t->flush, t->partition, t->number, rows);
+    sl_stream_close(rows);
     return status;
 }
 
@@ -208,11 +227,7 @@ static sl_status log_close(struct log_files *l, sl_file_writer **w, bool is_dele
     sl_file_writer *closing = *w;
     *w = NULL;
     SL_TRY(sl_file_writer_close(closing, &stat, &bytes));
-    atomic_fetch_add(is_deletes ? &f->deleted : &f->rows_written, (uint64_t)rows);
-    atomic_fetch_add(&f->inserted, (uint64_t)stat.num_inserts);
-    atomic_fetch_add(&f->updated, (uint64_t)stat.num_updates);
-    atomic_fetch_add(&f->files, 1);
-    atomic_fetch_add(&f->bytes, bytes);
+    flush_count(f, &stat, bytes);
     return SL_OK;
 }
 
@@ -335,30 +350,44 @@ done:
 
 /* ---- the task ------------------------------------------------------------------------------------------ */
 
-sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
+sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partition,
+                     const struct bucket_group *group, enum flush_way way, uint32_t number)
 {
-    struct task t = {
-        .flush = flush, .group = group, .partition = partition, .number = flush->numbers.first_task + number};
-    bool replaces = operation_replaces(flush->operation);
-    bool logs = flush->table->type == SL_MERGE_ON_READ && !replaces;
-    struct bucket_group found = {.exists = false};
+    struct task t = {.flush = flush,
+                     .sorter = sorter,
+                     .partition = partition,
+                     .number = flush->numbers.first_task + number,
+                     .file_id = group->file_id,
+                     .base = group->base,
+                     .exists = group->exists};
+    bool is_delete = flush->operation == SL_OP_DELETE;
+    bool logs = flush->table->type == SL_MERGE_ON_READ && way == FLUSH_BY_LAYOUT &&
+                (t.exists || flush->saw_deletes || is_delete);
     sl_status status = SL_OK;
-    SL_GO(replaces ? sl_bucket_file_id(group->bucket, false, found.file_id)
-                   : bucket_group_find(flush->table, flush->view, partition, group->bucket, &found));
-    snprintf(t.file_id, sizeof t.file_id, "%s", found.file_id);
-    t.base = found.base;
-    t.exists = found.exists;
     SL_GO(open_incoming(&t));
-    if (logs && (t.exists || flush->saw_deletes || flush->operation == SL_OP_DELETE)) {
+    if (way == FLUSH_NEW_GROUPS) {
+        status = write_new(&t);
+    } else if (logs) {
         status = write_logs(&t);
-    } else {
-        if (!t.base && flush->operation == SL_OP_DELETE) /* copy-on-write: nothing there to delete */
-            goto done;
+    } else if (t.base || !is_delete) { /* else copy-on-write: nothing there to delete */
         if (t.base)
             SL_GO(add_base_run(&t));
         status = write_base(&t);
     }
 done:
     task_close(&t);
+    return status;
+}
+
+sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition, uint32_t number)
+{
+    bool replaces = operation_replaces(flush->operation);
+    struct bucket_group found = {.exists = false};
+    sl_status status =
+        replaces ? sl_bucket_file_id(group->bucket, false, found.file_id)
+                 : bucket_group_find(flush->table, flush->view, partition, group->bucket, &found);
+    if (!status)
+        status = flush_into(flush, group->sorter, partition, &found, replaces ? FLUSH_BASE : FLUSH_BY_LAYOUT,
+                            number);
     return status ? sl_context(status, "partition %s: bucket %" PRIu32, partition, group->bucket) : SL_OK;
 }

@@ -33,6 +33,16 @@ void router_free(struct router *r)
     memset(r, 0, sizeof *r);
 }
 
+uint32_t router_buckets(const sl_table *table) { return table->buckets.buckets ? table->buckets.buckets : 1; }
+
+sl_status router_bucket_of_keys(const sl_table *table, const sl_array *keys, uint32_t *out)
+{
+    if (table->buckets.buckets)
+        return sl_bucket_of_keys(&table->buckets, keys, out);
+    memset(out, 0, (size_t)keys->length * sizeof *out);
+    return SL_OK;
+}
+
 /* ---- partitions ---------------------------------------------------------------------------------------- */
 
 static size_t partition_slot(const struct router *r, const char *path, size_t len)
@@ -107,7 +117,7 @@ static sl_status partition_index(struct router *r, const uint8_t *path, size_t l
         r->groups_of = grown;
         r->groups_of_cap = cap;
     }
-    size_t *buckets = sl_calloc(r->table->buckets.buckets, sizeof *buckets);
+    size_t *buckets = sl_calloc(router_buckets(r->table), sizeof *buckets);
     char *text = sl_strndup((const char *)path, len);
     sl_status status = buckets && text ? sl_strings_add(&r->partitions, text) : sl_nomem();
     sl_free(text);
@@ -273,7 +283,7 @@ sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *ke
 {
     size_t touched_count;
     SL_TRY(scratch_for_rows(r, (size_t)batch->rows));
-    SL_TRY(sl_bucket_of_keys(&r->table->buckets, keys, r->buckets));
+    SL_TRY(router_bucket_of_keys(r->table, keys, r->buckets));
     SL_TRY(assign_groups(r, batch, partitions, &touched_count));
     /* counting sort: group_rows becomes each group's end, walking backwards keeps arrival order */
     size_t end = 0;

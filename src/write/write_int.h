@@ -34,6 +34,10 @@ SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const 
                                  const sl_array *partitions);
 void router_free(struct router *r);
 
+/* Without a bucket index all rows of a partition wait together, as if they were one bucket. */
+uint32_t router_buckets(const sl_table *table);
+SL_MUST_USE sl_status router_bucket_of_keys(const sl_table *table, const sl_array *keys, uint32_t *out);
+
 /* Rows of a sorter as rows of a data file: commit time, sequence number, key, partition path, file name, then
  * the columns of `schema->data`, conformed. Takes over `rows`. */
 struct stamp {
@@ -105,6 +109,59 @@ struct flush {
     struct flush_numbers numbers;
     atomic_uint_fast64_t inserted, updated, deleted, rows_written, files, bytes;
 };
+enum flush_way {
+    FLUSH_BY_LAYOUT,  /* a log where the group has a slice and the layout has logs, else a base file */
+    FLUSH_BASE,       /* a base file: the group's own is written anew */
+    FLUSH_NEW_GROUPS, /* base files of new groups, split by size; the given group does not count */
+};
+/* Writes the rows of a sorter into a file group. */
+SL_MUST_USE sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partition,
+                                 const struct bucket_group *group, enum flush_way way, uint32_t number);
+void flush_count(struct flush *flush, const sl_write_stat *stat, uint64_t bytes);
+/* Sorted rows as base files of new groups, each up to hoodie.parquet.max.file.size: ascending key ranges. */
+SL_MUST_USE sl_status new_groups_write(struct flush *flush, const char *partition, uint32_t task,
+                                       sl_stream *rows);
+
+/* ---- tables without a bucket index --------------------------------------------------------------------- */
+
+/* Where rows of a partition go. */
+struct write_target {
+    const char *partition;
+    const sl_file_group *group; /* NULL: new groups */
+    bool is_packed;             /* inserts go into its base file, which is written anew, also on merge-on-read */
+    sl_sorter *sorter;
+    bool owns_sorter;
+};
+struct write_targets {
+    struct write_target *items;
+    size_t count, cap;
+};
+SL_MUST_USE sl_status write_targets_add(struct write_targets *list, const struct write_target *target);
+/* Writes what the router collected; one sorter a partition. *groups: file groups that got rows. */
+SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, const struct router *router, uint64_t *groups);
+/* Sends the rows of a partition to the groups that hold their keys, or, as inserts, to small files and new groups. */
+SL_MUST_USE sl_status targets_of_partition(const struct flush *flush, const sl_partition *partition,
+                                           sl_sorter *rows, const sl_type *schema, struct write_targets *out);
+
+/* A group with room for inserts. */
+struct pack_candidate {
+    size_t group;  /* index in the partition */
+    char *min_key; /* of its base file */
+    int64_t room;  /* rows */
+};
+struct pack_candidates {
+    struct pack_candidate *items; /* by min_key */
+    size_t count;
+};
+/* Small files that may take inserts (spec/lsm-layout.md 15); none where the operation does not pack. */
+SL_MUST_USE sl_status pack_candidates_find(const struct flush *flush, const sl_partition *partition,
+                                           struct pack_candidates *out);
+/* The group for an insert, nearest by key range; -1: a new one. Takes a row of its room. */
+int64_t pack_choose(struct pack_candidates *c, const uint8_t *key, size_t len);
+void pack_candidates_free(struct pack_candidates *c);
+/* Bytes of a stored record, estimated from the newest commits (spec/write-path.md 7). */
+SL_MUST_USE sl_status record_size_estimate(const sl_table *table, const sl_timeline *timeline, int64_t *out);
+
 /* Writes one file group: a task of the commit. */
 SL_MUST_USE sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition,
                                   uint32_t task);

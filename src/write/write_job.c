@@ -33,7 +33,7 @@ static sl_status route_rows(const sl_table *table, const sl_batch *rows, uint32_
     sl_array *keys = NULL, *partitions = NULL;
     sl_status status = sl_keygen_apply(&table->keygen, rows, &keys, &partitions);
     if (!status)
-        status = sl_bucket_of_keys(&table->buckets, keys, out);
+        status = router_bucket_of_keys(table, keys, out);
     for (int64_t i = 0; i < rows->rows && !status; i++) {
         size_t len;
         const uint8_t *path = sl_bytes_at(partitions, i, &len);

@@ -142,6 +142,7 @@ done:
 struct commit {
     sl_writer *writer;
     struct flush flush;
+    uint64_t groups; /* file groups that got rows */
     atomic_uint_fast64_t done;
 };
 
@@ -168,8 +169,11 @@ static sl_status write_all(sl_writer *w, sl_txn *txn, const sl_write_schema *sch
     c->flush.view = &view;
     c->flush.operation = w->operation;
     c->flush.saw_deletes = w->saw_deletes;
-    sl_status status = bucket_count_check(w->table, &view);
-    if (!status)
+    c->groups = w->router.group_count;
+    sl_status status = SL_OK;
+    if (w->table->buckets.buckets == 0)
+        status = unbucketed_flush(&c->flush, &w->router, &c->groups);
+    else if (!(status = bucket_count_check(w->table, &view)))
         status = sl_pool_for(w->table->runtime.pool, w->router.group_count, commit_task, c);
     sl_view_free(&view);
     return status;
@@ -185,7 +189,7 @@ static void result_fill(const sl_writer *w, const struct commit *c, struct sl_wr
     r->files = atomic_load(&c->flush.files);
     r->bytes = atomic_load(&c->flush.bytes);
     r->counts_known = w->table->type == SL_COPY_ON_WRITE || operation_replaces(w->operation);
-    r->file_groups = w->router.group_count;
+    r->file_groups = c->groups;
     r->partitions = w->router.partitions.count;
     r->spilled_runs = w->router.spilled_runs;
     r->seconds = sl_monotonic() - w->start;

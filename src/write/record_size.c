@@ -1,0 +1,57 @@
+/* How large a stored record is, by what the newest commits wrote (spec/write-path.md 7): room in small files is counted in
+ * rows before there are any bytes. */
+#include "write/write_int.h"
+
+#define COMMITS_MAX 5 /* _hoodie.record.size.estimator.max.commits */
+
+struct sums {
+    int64_t bytes, rows;
+};
+
+/* Of a delta commit only base files count: a log's records are not what is packed. */
+static void add_stats(const json_t *commit, bool bases_only, struct sums *s)
+{
+    const char *partition;
+    json_t *stats, *stat;
+    size_t i;
+    json_object_foreach(json_object_get(commit, "partitionToWriteStats"), partition, stats)
+        json_array_foreach(stats, i, stat)
+    {
+        if (bases_only && json_is_integer(json_object_get(stat, "logVersion")))
+            continue;
+        s->bytes += json_integer_value(json_object_get(stat, "totalWriteBytes"));
+        s->rows += json_integer_value(json_object_get(stat, "numWrites"));
+    }
+}
+
+static bool counts(const sl_instant *instant)
+{
+    return instant->state == SL_COMPLETED &&
+           (instant->completed_as == SL_ACTION_COMMIT || instant->completed_as == SL_ACTION_DELTACOMMIT);
+}
+
+sl_status record_size_estimate(const sl_table *table, const sl_timeline *timeline, int64_t *out)
+{
+    uint64_t small_limit;
+    int64_t fallback;
+    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.small.file.limit", 100 << 20, &small_limit));
+    SL_TRY(sl_table_setting_int(table, "hoodie.copyonwrite.record.size.estimate", 1024, &fallback));
+    *out = fallback > 0 ? fallback : 1024;
+    int seen = 0;
+    for (size_t i = timeline->count; i-- > 0 && seen < COMMITS_MAX;) {
+        const sl_instant *instant = &timeline->instants[i];
+        struct sums s = {0};
+        json_t *commit;
+        if (!counts(instant))
+            continue;
+        seen++;
+        SL_TRY(sl_instant_json(table, instant, SL_COMPLETED, &commit));
+        add_stats(commit, instant->completed_as == SL_ACTION_DELTACOMMIT, &s);
+        json_decref(commit);
+        if (s.rows <= 0 || s.bytes <= 0 || (uint64_t)s.bytes <= small_limit) /* too small a sample */
+            continue;
+        *out = (s.bytes + s.rows - 1) / s.rows;
+        return SL_OK;
+    }
+    return SL_OK;
+}

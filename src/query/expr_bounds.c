@@ -12,7 +12,6 @@
 
 enum { MAY_FALSE = 1, MAY_TRUE = 2, MAY_UNKNOWN = 4, MAY_ALL = 7 };
 
-
 static bool is_nan(const sl_array *array)
 {
     int64_t key;
@@ -23,15 +22,16 @@ static bool is_nan(const sl_array *array)
 }
 
 /* False: nothing known. Nested columns have no bounds. On success the caller frees. */
-static bool bounds_of(const struct sl_expr_facts *l, const struct expr_column *column, struct sl_parquet_bounds *out)
+static bool bounds_of(const struct sl_expr_facts *l, const struct expr_column *column,
+                      struct sl_parquet_bounds *out)
 {
     *out = (struct sl_parquet_bounds){0};
     if (column->depth != 1 || !l->bounds(l->context, column->names[0], out))
         return false;
-    if (out->has_bounds && (!sl_type_equal(out->min->type, column->type) ||
-                            !sl_type_equal(out->max->type, column->type) || out->min->dictionary ||
-                            out->max->dictionary || !sl_is_valid(out->min, 0) || !sl_is_valid(out->max, 0) ||
-                            is_nan(out->min) || sl_compare(out->min, 0, out->max, 0) > 0))
+    if (out->has_bounds &&
+        (!sl_type_equal(out->min->type, column->type) || !sl_type_equal(out->max->type, column->type) ||
+         out->min->dictionary || out->max->dictionary || !sl_is_valid(out->min, 0) ||
+         !sl_is_valid(out->max, 0) || is_nan(out->min) || sl_compare(out->min, 0, out->max, 0) > 0))
         out->has_bounds = false;
     if (out->max_number && !sl_is_valid(out->max_number, 0)) {
         sl_array_unref(out->max_number);
@@ -163,7 +163,8 @@ static bool all_absent(const struct expr_node *node, const struct sl_expr_facts 
 {
     sl_array *points = NULL;
     bool absent = true;
-    if (!facts->contains || node->column->depth != 1 || sl_status_ignore(expr_node_points(node, &points)) || !points)
+    if (!facts->contains || node->column->depth != 1 || sl_status_ignore(expr_node_points(node, &points)) ||
+        !points)
         return false;
     for (int64_t i = 0; i < points->length && absent; i++) {
         sl_array *value;
@@ -269,7 +270,8 @@ static int both(int a, int b)
 
 static bool same_column(const struct expr_node *a, const struct expr_node *b)
 {
-    return a->column->depth == 1 && b->column->depth == 1 && strcmp(a->column->names[0], b->column->names[0]) == 0;
+    return a->column->depth == 1 && b->column->depth == 1 &&
+           strcmp(a->column->names[0], b->column->names[0]) == 0;
 }
 
 /* Two ranges of a floating column may each hold something, the one a number and the other a NaN, and yet no value lies in
@@ -278,7 +280,8 @@ static bool ranges_exclude(const struct expr_node *first, const struct sl_expr_f
 {
     for (const struct expr_node *a = first; a; a = a->next)
         for (const struct expr_node *b = a->next; b; b = b->next) {
-            if (a->kind != EXPR_RANGE || b->kind != EXPR_RANGE || a->family != EXPR_KEY64 || !same_column(a, b))
+            if (a->kind != EXPR_RANGE || b->kind != EXPR_RANGE || a->family != EXPR_KEY64 ||
+                !same_column(a, b))
                 continue;
             struct expr_node together = *a;
             together.u.range.lo = a->u.range.lo > b->u.range.lo ? a->u.range.lo : b->u.range.lo;

@@ -29,7 +29,8 @@ static bool has_one_text(const sl_type *type)
 static bool encoding_is_known(const sl_table *table)
 {
     return table->keygen_known && table->populate_meta &&
-           !(table->version < 9 && table->keygen.kind == SL_KEYGEN_COMPLEX && table->keygen.record_fields.count == 1);
+           !(table->version < 9 && table->keygen.kind == SL_KEYGEN_COMPLEX &&
+             table->keygen.record_fields.count == 1);
 }
 
 bool scan_key_is_field(const sl_table *table, const sl_type *schema)
@@ -128,7 +129,8 @@ static sl_status encode(const sl_table *table, const struct key_fields *f, sl_ke
     SL_TRY(combine(f, &batch));
     sl_status status = sl_keygen_apply(&table->keygen, batch, &encoded, NULL);
     sl_batch_unref(batch);
-    if (sl_status_code(status) == SL_E_INPUT) { /* an empty key: no row has one, but that is for the rows to say */
+    if (sl_status_code(status) ==
+        SL_E_INPUT) { /* an empty key: no row has one, but that is for the rows to say */
         sl_status_free(status);
         *known = false;
         return SL_OK;
@@ -151,8 +153,8 @@ static sl_status keys_by_name(const sl_table *table, const sl_expr *where, sl_ke
     return status;
 }
 
-sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where, sl_key_set *keys,
-                          bool *known)
+sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where,
+                          sl_key_set *keys, bool *known)
 {
     struct key_fields f = {0};
     SL_TRY(keys_by_name(table, where, keys, known));

@@ -20,7 +20,7 @@ struct scan {
     bool key_is_field; /* the record key is the text of its one field */
     sl_key_set keys;   /* the keys that `where` leaves possible */
     bool has_keys;     /* else it does not name them */
-    sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
+    sl_pool *pool;     /* for columns inside one slice, when slices are not read in parallel */
 };
 
 void scan_free(void *context); /* a struct scan */
@@ -31,8 +31,8 @@ SL_MUST_USE sl_status scan_choose_columns(struct scan *s, const struct sl_scan_o
 /* What pruning needs to know of `where`. */
 SL_MUST_USE sl_status scan_set_filter(struct scan *s);
 bool scan_key_is_field(const sl_table *table, const sl_type *schema);
-SL_MUST_USE sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where, sl_key_set *keys,
-                                      bool *known);
+SL_MUST_USE sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where,
+                                      sl_key_set *keys, bool *known);
 /* Merged, filtered and projected rows of slice `index`; context: a struct scan. */
 SL_MUST_USE sl_status scan_open_slice(void *context, size_t index, sl_stream **out);
 

@@ -30,7 +30,8 @@ static bool is_key_column(const struct scan *s, const char *column)
 
 /* Statistics count only when the file stores the column in the type that the expression was bound to. A delete log lacks the
  * key's field; where that is the key itself, the key column serves (single keys are never null or empty). */
-static bool find_column(const struct scan *s, const sl_parquet *file, const char *name, struct prune_column *out)
+static bool find_column(const struct scan *s, const sl_parquet *file, const char *name,
+                        struct prune_column *out)
 {
     const sl_type *schema = sl_parquet_schema(file);
     int at = sl_type_field_index(schema, name), wanted = sl_type_field_index(s->table_schema, name);
@@ -47,7 +48,8 @@ static sl_status find_columns(const struct scan *s, enum sl_prune_reach reach, s
     SL_NEW_ARRAY(g->columns, s->where_columns.count + 1);
     for (size_t i = 0; i < s->where_columns.count; i++) {
         const char *name = s->where_columns.items[i];
-        if ((reach == SL_PRUNE_ALL || is_key_column(s, name)) && find_column(s, g->file, name, &g->columns[g->count]))
+        if ((reach == SL_PRUNE_ALL || is_key_column(s, name)) &&
+            find_column(s, g->file, name, &g->columns[g->count]))
             g->count++;
     }
     return SL_OK;
@@ -70,6 +72,21 @@ static const struct prune_column *column_named(const struct prune_group *g, cons
     return NULL;
 }
 
+static sl_status page_bounds(const struct sl_parquet_page_bounds *b, int64_t at,
+                             struct sl_parquet_bounds *out)
+{
+    const struct sl_parquet_page_info *page = &b->pages[at];
+    *out = (struct sl_parquet_bounds){.has_bounds = page->has_bounds,
+                                      .has_null_count = page->has_null_count,
+                                      .null_count = page->null_count,
+                                      .all_null = page->has_null_count && page->null_count == page->rows};
+    if (!page->has_bounds)
+        return SL_OK;
+    SL_TRY(sl_array_copy(b->min, at, 1, &out->min));
+    SL_TRY(sl_array_copy(b->max, at, 1, &out->max));
+    return b->max_number ? sl_array_copy(b->max_number, at, 1, &out->max_number) : SL_OK;
+}
+
 static bool bounds_of(void *context, const char *name, struct sl_parquet_bounds *out)
 {
     const struct prune_group *g = context;
@@ -78,16 +95,10 @@ static bool bounds_of(void *context, const char *name, struct sl_parquet_bounds 
         return false;
     if (!g->by_page)
         return !sl_status_ignore(sl_parquet_column_bounds(g->file, g->row_group, c->index, out));
-    const struct sl_parquet_page_info *page = &c->pages.pages[c->page];
-    *out = (struct sl_parquet_bounds){.has_null_count = page->has_null_count,
-                                      .null_count = page->null_count,
-                                      .all_null = page->has_null_count && page->null_count == page->rows};
-    if (page->has_bounds && (sl_status_ignore(sl_array_copy(c->pages.min, (int64_t)c->page, 1, &out->min)) ||
-                             sl_status_ignore(sl_array_copy(c->pages.max, (int64_t)c->page, 1, &out->max)))) {
+    if (sl_status_ignore(page_bounds(&c->pages, (int64_t)c->page, out))) {
         sl_parquet_bounds_free(out);
         return false;
     }
-    out->has_bounds = page->has_bounds;
     return true;
 }
 
@@ -139,8 +150,8 @@ static sl_status select_stretches(const struct scan *s, struct prune_group *g, i
     return SL_OK;
 }
 
-static sl_status select_by_expression(const struct scan *s, struct prune_group *g, int64_t first, int64_t rows,
-                                      sl_row_ranges *out)
+static sl_status select_by_expression(const struct scan *s, struct prune_group *g, int64_t first,
+                                      int64_t rows, sl_row_ranges *out)
 {
     struct sl_expr_facts facts = {bounds_of, may_contain, g};
     if (!sl_expr_may_match_facts(s->where, &facts))
@@ -148,8 +159,8 @@ static sl_status select_by_expression(const struct scan *s, struct prune_group *
     return select_stretches(s, g, first, rows, out);
 }
 
-static sl_status select_rows(void *context, const sl_parquet *file, size_t row_group, enum sl_prune_reach reach,
-                             sl_row_ranges *rows)
+static sl_status select_rows(void *context, const sl_parquet *file, size_t row_group,
+                             enum sl_prune_reach reach, sl_row_ranges *rows)
 {
     const struct scan *s = context;
     struct prune_group g = {.file = file, .row_group = row_group};

@@ -26,7 +26,8 @@ static sl_status footer_bounds(const sl_parquet *file, struct sl_parquet_page_bo
 {
     const char *min = sl_parquet_key_value(file, "hoodie_min_record_key");
     const char *max = sl_parquet_key_value(file, "hoodie_max_record_key");
-    if (out->page_count != 1 || !min || !max || !orders_agree(min) || !orders_agree(max) || strcmp(min, max) > 0)
+    if (out->page_count != 1 || !min || !max || !orders_agree(min) || !orders_agree(max) ||
+        strcmp(min, max) > 0)
         return SL_OK;
     sl_array_unref(out->min);
     sl_array_unref(out->max);

@@ -92,7 +92,8 @@ static sl_status by_bloom_filter(const sl_parquet *file, size_t row_group, int c
     SL_NEW_ARRAY(c->absent, c->set->count + 1);
     for (size_t i = c->first; i < c->end; i++) {
         bool may;
-        SL_TRY(sl_parquet_may_contain(file, row_group, column, c->set->items[i].data, c->set->items[i].len, &may));
+        SL_TRY(sl_parquet_may_contain(file, row_group, column, c->set->items[i].data, c->set->items[i].len,
+                                      &may));
         c->absent[i] = !may;
     }
     while (c->first < c->end && c->absent[c->first])
@@ -129,7 +130,8 @@ static sl_status select_pages(const sl_parquet *file, size_t row_group, const st
     return status;
 }
 
-sl_status sl_key_set_select(const sl_key_set *set, const sl_parquet *file, size_t row_group, sl_row_ranges *rows)
+sl_status sl_key_set_select(const sl_key_set *set, const sl_parquet *file, size_t row_group,
+                            sl_row_ranges *rows)
 {
     int column = slice_key_column(file);
     struct candidates c = {.set = set, .end = set->count};

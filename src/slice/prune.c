@@ -216,7 +216,8 @@ static bool is_alone(const struct pruning *p, const struct key_page *page)
     return !any || !not_above(&page->lo, hi);
 }
 
-static sl_status alone_and_not(const struct pruning *p, size_t source, sl_row_ranges *alone, sl_row_ranges *shared)
+static sl_status alone_and_not(const struct pruning *p, size_t source, sl_row_ranges *alone,
+                               sl_row_ranges *shared)
 {
     for (size_t i = p->first_page[source]; i < p->first_page[source + 1]; i++) {
         const struct key_page *page = &p->pages[i];
@@ -299,8 +300,8 @@ static sl_status first_look(struct pruning *p, size_t index, bool with_pages)
     if (!s->relative)
         return with_pages ? add_block_page(p, index, s->block) : SL_OK;
     SL_TRY(open_source(p, s, &source));
-    sl_status status = select_rows(p, source->parquet, is_base_only(p) ? SL_PRUNE_ALL : SL_PRUNE_KEYS,
-                                   &s->rows);
+    sl_status status =
+        select_rows(p, source->parquet, is_base_only(p) ? SL_PRUNE_ALL : SL_PRUNE_KEYS, &s->rows);
     s->is_limited = true;
     for (size_t g = 0; with_pages && g < sl_parquet_row_groups(source->parquet) && !status; g++)
         status = add_group_pages(p, index, source->parquet, g);

@@ -216,7 +216,8 @@ static sl_status row_count_stream(const sl_parquet *p, const struct sl_run_optio
 
 static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
 {
-    const char *key = is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
+    const char *key =
+        is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
     bool in_order = marked_sorted(run->source->parquet);
     if (!in_order)
         SL_TRY(file_in_order(run->source->parquet, key, &in_order));

@@ -21,10 +21,10 @@ typedef struct sl_read_stats {
     atomic_uint_fast64_t files, runs, bytes_read, file_bytes;
     atomic_uint_fast64_t rows_decoded, rows_merged, rows_out;
     atomic_uint_fast64_t row_groups, row_groups_skipped;
-    atomic_uint_fast64_t files_skipped; /* by partition or bucket, or because their statistics exclude every row */
-    atomic_uint_fast64_t rows_skipped;  /* in files that were looked at: by their bounds or Bloom filters */
-    atomic_uint_fast64_t rows_skipped_alone; /* of these, by columns beside the key: no other source has the keys */
-    atomic_uint_fast64_t pages, pages_skipped; /* of the columns read: decoded; passed over in their row groups */
+    atomic_uint_fast64_t files_skipped;      /* by partition or bucket, or because nothing in them matters */
+    atomic_uint_fast64_t rows_skipped;       /* in files looked at: by bounds and Bloom filters */
+    atomic_uint_fast64_t rows_skipped_alone; /* of these, by columns other than the key */
+    atomic_uint_fast64_t pages, pages_skipped; /* of the columns read: decoded; passed over */
     atomic_uint_fast64_t comparisons, gallop_rows;
     atomic_uint_fast64_t logs_replaced; /* by a log compaction */
     atomic_uint_fast64_t runs_repaired; /* sorted again */

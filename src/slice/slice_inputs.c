@@ -45,8 +45,8 @@ static sl_status add_base(const sl_table *table, const sl_read_slice *slice, sl_
 }
 
 sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,
-                            const struct sl_slice_log_schemas *schemas, sl_source_cache *cache, sl_read_stats *stats,
-                            struct slice_inputs *out)
+                            const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
+                            sl_read_stats *stats, struct slice_inputs *out)
 {
     struct slice_inputs inputs = {0};
     size_t most = 1;

@@ -45,7 +45,8 @@ SL_MUST_USE sl_status slice_prune(const sl_table *table, const struct sl_row_fil
                                   struct slice_inputs *inputs, sl_read_stats *stats);
 /* Bounds of the record key for each page of a row group, in byte order. A file without the column: one page without bounds
  * a row group. */
-SL_MUST_USE sl_status slice_key_pages(const sl_parquet *file, size_t row_group, struct sl_parquet_page_bounds *out);
+SL_MUST_USE sl_status slice_key_pages(const sl_parquet *file, size_t row_group,
+                                      struct sl_parquet_page_bounds *out);
 /* The column of the record key; -1: there is none. */
 int slice_key_column(const sl_parquet *file);
 

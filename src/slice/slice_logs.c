@@ -7,7 +7,8 @@
 
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
-#define SOURCES_KEPT_MAX 64 /* of a slice's logs: more are opened again as runs, where the merge limits their number */
+#define SOURCES_KEPT_MAX                                                                                     \
+    64 /* of a slice's logs: more are opened again as runs, where the merge limits their number */
 
 static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
                                      struct sl_slice_log *log)

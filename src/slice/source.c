@@ -10,7 +10,7 @@ struct sl_source_cache {
     struct cached {
         sl_source *source;
         uint64_t used; /* tick of its last use */
-    } *items;
+    } * items;
     size_t count, most;
     uint64_t tick;
 };

@@ -877,6 +877,7 @@ struct true_bounds {
     uint32_t unknown; /* columns that tell nothing */
     uint32_t no_null_count;
     uint32_t truncated; /* text bounds cut to one character */
+    bool nans_doubted;  /* floating columns may hold NaN although they do not */
 };
 
 static void truncate_bounds(struct sl_parquet_bounds *b)
@@ -897,6 +898,17 @@ static void truncate_bounds(struct sl_parquet_bounds *b)
     b->max = max;
 }
 
+static sl_array *nan_array(const sl_type *type)
+{
+    sl_builder *b;
+    sl_array *out;
+    ok(sl_builder_new(type, &b));
+    ok(sl_builder_double(b, NAN));
+    ok(sl_builder_finish(b, &out));
+    sl_builder_free(b);
+    return out;
+}
+
 static bool give_bounds(void *context, const char *name, struct sl_parquet_bounds *out)
 {
     const struct true_bounds *t = context;
@@ -907,25 +919,32 @@ static bool give_bounds(void *context, const char *name, struct sl_parquet_bound
     int64_t min = -1, max = -1;
     sl_array *array = t->batch->columns[c];
     *out = (struct sl_parquet_bounds){.has_null_count = !(t->no_null_count >> c & 1)};
-    bool is_nan = false;
+    bool nans = t->nans_doubted && (c == C_FLOAT || c == C_DOUBLE);
     for (int64_t r = 0; r < table_rows; r++) {
         const struct value *v = &table[r][c];
         if (v->kind == VALUE_NULL) {
             out->null_count += out->has_null_count;
             continue;
         }
-        is_nan |= v->kind == VALUE_DOUBLE && v->number != v->number;
+        if (v->kind == VALUE_DOUBLE && v->number != v->number) { /* left out, as by statistics */
+            nans = true;
+            continue;
+        }
         if (min < 0 || naive_order(v, &table[min][c]) < 0)
             min = r;
         if (max < 0 || naive_order(v, &table[max][c]) > 0)
             max = r;
     }
-    if (min < 0 || is_nan || c == C_NESTED)
+    if (min < 0 || c == C_NESTED)
         return true;
     sl_array *plain;
     ok(sl_array_decode_dictionary(array, &plain));
     ok(sl_array_copy(plain, min, 1, &out->min));
     ok(sl_array_copy(plain, max, 1, &out->max));
+    if (nans) {
+        out->max_number = out->max;
+        out->max = nan_array(plain->type);
+    }
     sl_array_unref(plain);
     out->has_bounds = true;
     if (is_text_column(c) && t->truncated)
@@ -974,7 +993,7 @@ static void test_random(void **state)
             }
             assert_int_equal(selected, want);
             struct true_bounds t = {batch, pick(3) ? 0 : pick(1u << TOP_LEVEL),
-                                    pick(3) ? 0 : pick(1u << TOP_LEVEL), pick(2)};
+                                    pick(3) ? 0 : pick(1u << TOP_LEVEL), pick(2), pick(3) == 0};
             bool may = sl_expr_may_match(e, give_bounds, &t);
             if (want > 0 && !may)
                 fail_msg("pruned although a row matches: %s", (const char *)text.data);
@@ -1013,6 +1032,10 @@ static bool give_fixed(void *context, const char *name, struct sl_parquet_bounds
         out->has_bounds = true;
         ok(sl_array_copy(batch->columns[c], 0, 1, &out->min));
         ok(sl_array_copy(batch->columns[c], 1, 1, &out->max));
+    }
+    if (strcmp(name, "n") == 0) {
+        out->max_number = out->max;
+        out->max = nan_array(out->min->type);
     }
     sl_batch_unref(batch);
     return true;
@@ -1055,7 +1078,18 @@ static const struct {
     {"d > 2.5", false, false},
     {"d <= 2.5", true, true},
     {"d < 1", false, false},
-    {"n > 1", true, true}, /* a NaN bound says nothing */
+    {"n > 1", true, true}, /* numbers from 0 to 3, and maybe NaN, which is greater */
+    {"n > 4", true, true},
+    {"n != 2", true, true},
+    {"n >= 'NaN'", true, true},
+    {"n < 0", false, false},
+    {"n = 4", false, false},
+    {"n between 3.5 and 9", false, false},
+    {"n in (4, 5)", false, false},
+    {"n in (4, 'NaN')", true, true},
+    {"not (n >= 0)", false, false},
+    {"n > d", true, true},
+    {"n < d", true, true},
     {"id < k", false, false},
     {"k < id", true, true},
     {"id = id", true, true},
@@ -1075,7 +1109,7 @@ static void test_prunings(void **state)
     const sl_type *schema;
     ok(sl_schema_parse("id int, k long, s string, t string, d double, n double, st struct<a: int>", &schema));
     struct fixed_bounds f = {schema, "{\"id\":10,\"k\":7,\"s\":\"ab\",\"t\":\"prea\",\"d\":1,\"n\":0}",
-                             "{\"id\":20,\"k\":7,\"s\":\"bcd\",\"t\":\"prez\",\"d\":2.5,\"n\":\"NaN\"}", 0};
+                             "{\"id\":20,\"k\":7,\"s\":\"bcd\",\"t\":\"prez\",\"d\":2.5,\"n\":3}", 0};
     for (size_t i = 0; i < sizeof prunings / sizeof *prunings; i++) {
         sl_expr *e;
         ok(sl_expr_parse(prunings[i].text, schema, &e));

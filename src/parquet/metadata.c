@@ -395,9 +395,9 @@ static const struct thrift_member column_index_members[] = {
     [4] = {THRIFT_INT32, THRIFT_AT(S, boundary_order), THRIFT_ALWAYS},
     [5] = {THRIFT_INT64, PER_PAGE(null_counts), THRIFT_IF(POINTER, S, null_counts)},
     [6] = {THRIFT_INT64, THRIFT_LIST_AT(S, repetition_histograms, repetition_count),
-           THRIFT_IF(COUNT, S, repetition_count), .write_only = true},
+           THRIFT_IF(COUNT, S, repetition_count)},
     [7] = {THRIFT_INT64, THRIFT_LIST_AT(S, definition_histograms, definition_count),
-           THRIFT_IF(COUNT, S, definition_count), .write_only = true},
+           THRIFT_IF(COUNT, S, definition_count)},
     [8] = {THRIFT_INT64, PER_PAGE(nan_counts), THRIFT_IF(POINTER, S, nan_counts)},
 };
 #undef PER_PAGE

@@ -245,7 +245,7 @@ struct parquet_column_index {
     struct parquet_bytes *min_values, *max_values; /* empty for null pages */
     int32_t boundary_order;
     int64_t *null_counts; /* NULL: absent */
-    /* Size statistics, for the encoder; the decoder skips them. Page after page; count 0: absent. */
+    /* Size statistics, page after page: as many numbers as a file claims. Count 0: absent. */
     const int64_t *repetition_histograms, *definition_histograms;
     size_t repetition_count, definition_count;
     int64_t *nan_counts; /* NULL: absent */

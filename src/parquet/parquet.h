@@ -203,17 +203,37 @@ SL_MUST_USE sl_status sl_parquet_writer_new(sl_output *output, const sl_type *sc
 /* The batch's schema must equal the writer's. Keeps references to small batches; encodes as pages fill. */
 SL_MUST_USE sl_status sl_parquet_writer_write(sl_parquet_writer *w, sl_batch *batch);
 SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value); /* any time before finish; the last value of a key counts */
-/* Copies a row group of `source` as it is compressed, without decoding: pages, statistics, page index, Bloom filters and
- * size statistics, with their offsets moved. Rows written before are closed as a row group of their own. Columns of
- * `constants` are written anew: every row holds the same string. The source's schema must equal the writer's, leaf by leaf
- * and in its physical form, else SL_E_INPUT; files of parquet-mr before 1.8 have pages that only their own footer explains:
- * SL_E_UNSUPPORTED, decode them instead. Key-values are not copied. */
+
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+/* Rows of another file can be copied as they are compressed, without decoding. What can be copied for itself is a unit: the
+ * rows between two places at which the pages of every column begin; the whole row group where nothing tells its pages. */
+struct sl_parquet_units {
+    size_t count;  /* 0 only for a row group without rows */
+    int64_t *rows; /* of the row group: the first one of each unit, then the number of them all */
+};
+SL_MUST_USE sl_status sl_parquet_copy_units(const sl_parquet *p, size_t group, struct sl_parquet_units *out);
+void sl_parquet_units_free(struct sl_parquet_units *units);
+
+/* Whether the writer takes rows of `source`: its schema must equal the writer's, leaf by leaf and in its physical form.
+ * Files of parquet-mr before 1.8 have pages that only their own footer explains. */
+bool sl_parquet_writer_can_copy(const sl_parquet_writer *w, const sl_parquet *source);
+/* Copies whole units, rows [first, first + rows) of a row group, as a row group of their own: pages, statistics, page index
+ * and size statistics, with their offsets moved; of all rows of the group also the Bloom filters. Bounds of some of the rows
+ * are put together from those of their pages, where the index has them. Rows written before are closed as a row group.
+ * Columns of `constants` are written anew: every row holds the same string. Rows that are no units and files of other columns
+ * are SL_E_INPUT, old files (above) SL_E_UNSUPPORTED: decode them instead. Key-values of the file are not copied. */
 struct sl_parquet_constant {
     const char *column; /* top-level name of a string column */
     const char *value;
 };
+SL_MUST_USE sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *source, size_t group, int64_t first, int64_t rows,
+                                                  const struct sl_parquet_constant *constants, size_t constant_count);
 SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
                                                        const struct sl_parquet_constant *constants, size_t constant_count);
+
+/* ---- sizes and the end --------------------------------------------------------------------------------- */
+
 uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w); /* written and estimated still to write: for rolling files by size */
 size_t sl_parquet_writer_memory(const sl_parquet_writer *w);
 struct sl_parquet_written {

@@ -240,7 +240,7 @@ static bool is_wanted(const struct thrift_shape *shape, const struct thrift_fiel
     if (f->id <= 0 || (size_t)f->id >= shape->member_count)
         return false;
     const struct thrift_member *m = &shape->members[f->id];
-    return m->kind != THRIFT_NOT_OURS && !m->write_only && !(m->lenient && f->type != wire_type(m->kind));
+    return m->kind != THRIFT_NOT_OURS && !(m->lenient && f->type != wire_type(m->kind));
 }
 
 static void read_struct(struct decoder *d, const struct thrift_shape *shape, uint8_t *out)

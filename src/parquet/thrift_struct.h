@@ -58,7 +58,6 @@ struct thrift_member {
     uint16_t count;  /* 0: none (members with a count never lie first) */
     bool same_count; /* lists that share one count must have one length */
     bool not_negative;
-    bool write_only; /* skipped in reading */
     bool lenient;    /* skipped where the wire has another type */
     const struct thrift_shape *shape;
 };

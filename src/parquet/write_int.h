@@ -2,7 +2,7 @@
  * The writing half of parquet, inside: from a batch to compressed pages.
  *
  *   writer.c            the file: row groups, slices of batches, footer
- *   writer_copy.c       row groups of another file, copied as they are
+ *   writer_copy.c       rows of another file, copied as they are (copy_int.h)
  *   write_options.c     options by column name -> one leaf_choice per leaf
  *   writer_schema.c     sl_type -> schema elements and one write_leaf per leaf
  *   leaf_writer.c       one leaf's chunk: blocks of rows -> pages

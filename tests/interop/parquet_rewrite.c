@@ -2,10 +2,11 @@
  * Reads a Parquet file and writes it again with other options (tests/interop/test_parquet_peers.py compares):
  *
  *     parquet_rewrite IN OUT [codec=zstd] [page_rows=N] [group_rows=N] [v2=1] [sizes=1] [no_checksums=1]
- *                            [encoding=N] [COLUMN:encoding=N] [COLUMN:bloom=N] [copy=1] [constant=COLUMN]
+ *                            [encoding=N] [COLUMN:encoding=N] [COLUMN:bloom=N] [copy=N] [constant=COLUMN]
  *
- * encoding: a number of enum sl_parquet_encoding; bloom: distinct values to expect, 0 unknown; copy: row groups are
- * copied as they are compressed, but for the column of `constant`, which becomes "constant" in every row.
+ * encoding: a number of enum sl_parquet_encoding; bloom: distinct values to expect, 0 unknown; copy: rows are copied as
+ * they are compressed, in stretches of at most N copy units, but for the column of `constant`, which becomes "constant"
+ * in every row.
  */
 #include "parquet/parquet.h"
 
@@ -24,7 +25,7 @@ enum { COLUMNS_MAX = 256 };
 static struct sl_parquet_column_options columns[COLUMNS_MAX];
 static struct sl_parquet_write_options options = {.columns = columns};
 static struct sl_parquet_constant constant = {NULL, "constant"};
-static bool copy;
+static size_t copy; /* units in a stretch; 0: none */
 
 static void column_option(char *argument, char *colon)
 {
@@ -69,7 +70,7 @@ static void parse(char *argument)
     else if (!strcmp(argument, "encoding"))
         options.encoding = (enum sl_parquet_encoding)atoi(value);
     else if (!strcmp(argument, "copy"))
-        copy = true;
+        copy = (size_t)atoll(value);
     else if (!strcmp(argument, "constant"))
         constant.column = value;
     else
@@ -91,6 +92,18 @@ static void write_rows(sl_parquet *p, sl_parquet_writer *w)
     sl_stream_close(stream);
 }
 
+static void copy_rows(sl_parquet *p, sl_parquet_writer *w, size_t group)
+{
+    struct sl_parquet_units units;
+    CHECK(sl_parquet_copy_units(p, group, &units));
+    for (size_t i = 0, n; i < units.count; i += n) {
+        n = units.count - i < copy ? units.count - i : copy;
+        CHECK(sl_parquet_writer_copy_rows(w, p, group, units.rows[i], units.rows[i + n] - units.rows[i],
+                                          &constant, constant.column ? 1 : 0));
+    }
+    sl_parquet_units_free(&units);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -110,7 +123,7 @@ int main(int argc, char **argv)
     CHECK(sl_parquet_writer_new(output, sl_parquet_schema(p), &options, &w));
     if (copy)
         for (size_t g = 0; g < sl_parquet_row_groups(p); g++)
-            CHECK(sl_parquet_writer_copy_row_group(w, p, g, &constant, constant.column ? 1 : 0));
+            copy_rows(p, w, g);
     else
         write_rows(p, w);
     CHECK(sl_parquet_writer_finish(w, NULL));

@@ -587,6 +587,67 @@ static void test_copy(void **state)
     sl_type_unref(schema);
 }
 
+/* Pages 3 to 6 of 10: what is said of them is put together from what is said of each. */
+static void test_copy_units(void **state)
+{
+    (void)state;
+    const sl_type *schema;
+    sl_buf data = {0}, copied = {0};
+    sl_file *file, *copy_file;
+    sl_parquet *p, *copy;
+    sl_output *output;
+    sl_parquet_writer *w;
+    struct sl_parquet_units units;
+    OK(sl_schema_parse("key string, n long, l list<int>", &schema));
+    struct sl_parquet_write_options options = {
+        .codec = SL_CODEC_ZSTD, .size_statistics = true, .page_rows = 100};
+    write_file(schema, &options, 950, &data);
+    open_buf(&data, &file, &p);
+    OK(sl_parquet_copy_units(p, 0, &units));
+    assert_int_equal(units.count, 10);
+    assert_int_equal(units.rows[7], 700);
+    assert_int_equal(units.rows[10], 950);
+    sl_parquet_units_free(&units);
+    OK(sl_output_to_buf(&copied, &output));
+    OK(sl_parquet_writer_new(output, schema, &options, &w));
+    OK(sl_parquet_writer_copy_rows(w, p, 0, 300, 400, NULL, 0));
+    fails_with(sl_parquet_writer_copy_rows(w, p, 0, 900, 100, NULL, 0), SL_E_INPUT,
+               "no 100 rows from row 900");
+    OK(sl_parquet_writer_finish(w, NULL));
+    OK(sl_output_finish(output));
+    open_buf(&copied, &copy_file, &copy);
+    struct sl_parquet_bounds bounds;
+    OK(sl_parquet_column_bounds(copy, 0, 1, &bounds));
+    assert_int_equal(sl_i64_at(bounds.min, 0), 300);
+    assert_int_equal(sl_i64_at(bounds.max, 0), 699);
+    assert_int_equal(bounds.null_count, 0);
+    sl_parquet_bounds_free(&bounds);
+    struct sl_parquet_page_bounds pages;
+    OK(sl_parquet_page_bounds(copy, 0, 1, &pages));
+    assert_true(pages.from_index);
+    assert_int_equal(pages.page_count, 4);
+    assert_int_equal(pages.pages[1].first_row, 100);
+    assert_int_equal(sl_i64_at(pages.min, 1), 400);
+    sl_parquet_page_bounds_free(&pages);
+    const struct parquet_column_meta *key = &copy->meta.row_groups[0].columns[0].meta;
+    assert_int_equal(key->num_values, 400);
+    assert_int_equal(key->statistics.max_exact, 0);
+    assert_int_equal(key->size_statistics.unencoded_bytes, 400 * (int64_t)strlen("key-000000300"));
+    sl_parquet_close(copy);
+    sl_file_close(copy_file);
+    sl_buf_free(&copied);
+    OK(sl_output_to_buf(&copied, &output));
+    OK(sl_parquet_writer_new(output, schema, &options, &w));
+    fails_with(sl_parquet_writer_copy_rows(w, p, 0, 300, 450, NULL, 0), SL_E_INPUT, "are not whole pages");
+    sl_parquet_writer_free(w);
+    sl_output_abort(output);
+    sl_buf_free(&copied);
+    sl_parquet_close(p);
+    sl_file_close(file);
+    sl_buf_free(&data);
+    sl_type_unref(schema);
+}
+
 static void refuse_copy(const char *from, const char *to, const char *created_by,
                         const struct sl_parquet_constant *constant, enum sl_code code, const char *part)
 {
@@ -673,7 +734,18 @@ static const struct sl_parquet_write_options all_options = {.codec = SL_CODEC_ZS
                                                             .sorting = &by_key,
                                                             .sorting_count = 1};
 
-/* A row group copied, one written, one copied. */
+static sl_status copy_last_unit(sl_parquet_writer *w, const sl_parquet *source)
+{
+    struct sl_parquet_units units;
+    SL_TRY(sl_parquet_copy_units(source, 0, &units));
+    int64_t *rows = units.rows + (units.count ? units.count - 1 : 0);
+    sl_status status =
+        units.count ? sl_parquet_writer_copy_rows(w, source, 0, rows[0], rows[1] - rows[0], NULL, 0) : SL_OK;
+    sl_parquet_units_free(&units);
+    return status;
+}
+
+/* A row group copied, one written, one copied, and a unit. */
 static sl_status write_and_copy(const sl_type *schema, const sl_parquet *source, sl_batch *batch,
                                 sl_buf *data)
 {
@@ -688,6 +760,8 @@ static sl_status write_and_copy(const sl_type *schema, const sl_parquet *source,
         status = sl_parquet_writer_write(w, batch);
     if (!status)
         status = sl_parquet_writer_copy_row_group(w, source, sl_parquet_row_groups(source) - 1, NULL, 0);
+    if (!status)
+        status = copy_last_unit(w, source);
     if (status)
         sl_parquet_writer_free(w);
     else
@@ -737,8 +811,10 @@ static void test_copy_of_damaged_files(void **state)
     (void)state;
     const sl_type *schema;
     sl_buf data = {0};
+    struct sl_parquet_write_options options = all_options;
+    options.page_rows = 8;
     OK(sl_schema_parse("key string, n long, b boolean, d double, l list<int>", &schema));
-    write_file(schema, &all_options, 20, &data);
+    write_file(schema, &options, 20, &data);
     sl_batch *batch = make_rows(schema, 0, 3);
     size_t refused_files = 0, copied = 0;
     for (size_t i = 4; i < data.len; i++) {
@@ -782,6 +858,7 @@ int main(void)
         cmocka_unit_test(test_footer_facts),
         cmocka_unit_test(test_dictionary_mapping),
         cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_units),
         cmocka_unit_test(test_copy_refused),
         cmocka_unit_test(test_copy_drops_doubtful_bounds),
         cmocka_unit_test(test_out_of_memory),

@@ -123,6 +123,23 @@ done:
     return status;
 }
 
+sl_status sl_array_repeated_string(const char *value, size_t len, int64_t length, sl_array **out)
+{
+    sl_array *entry = NULL;
+    sl_buffer *indexes = NULL;
+    sl_status status = SL_OK;
+    size_t bytes;
+    if (sl_mul_overflows((size_t)length, sizeof(int32_t), &bytes))
+        return sl_nomem();
+    SL_GO(sl_array_constant_string(value, len, 1, &entry));
+    SL_GO(sl_buffer_new(bytes, &indexes));
+    memset(sl_buffer_data(indexes), 0, bytes);
+    return sl_array_new(entry->type, length, 0, NULL, indexes, NULL, NULL, 0, entry, out);
+done:
+    sl_array_unref(entry);
+    return status;
+}
+
 sl_status sl_array_copy(const sl_array *array, int64_t from, int64_t count, sl_array **out)
 {
     sl_builder *b = NULL;

@@ -123,6 +123,8 @@ SL_MUST_USE sl_status sl_array_new(const sl_type *type, int64_t length, int64_t 
 SL_MUST_USE sl_status sl_array_nulls(const sl_type *type, int64_t length, sl_array **out);
 /* Every row holds the same string. */
 SL_MUST_USE sl_status sl_array_constant_string(const char *value, size_t len, int64_t length, sl_array **out);
+/* The same with a dictionary of one entry, for whoever takes dictionaries (the Parquet writer): four bytes a row. */
+SL_MUST_USE sl_status sl_array_repeated_string(const char *value, size_t len, int64_t length, sl_array **out);
 /* Rows [from, from + count) as an array of its own; shares nothing that would keep the big one alive. */
 SL_MUST_USE sl_status sl_array_copy(const sl_array *array, int64_t from, int64_t count, sl_array **out);
 SL_MUST_USE sl_status sl_array_decode_dictionary(sl_array *array, sl_array **out);

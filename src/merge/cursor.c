@@ -306,7 +306,7 @@ static sl_status view_load(struct cursor *c, struct view **out)
     v->batch = batch;
     batch = NULL;
     v->key = v->batch->columns[c->key];
-    v->plain = batch_is_plain(v->batch);
+    v->plain = c->plan->keep_dictionaries || batch_is_plain(v->batch);
     v->row_bytes = sl_batch_bytes(v->batch) / (size_t)v->rows + 1;
     SL_GO(analyse_keys(c, v));
     SL_GO(analyse_deletes(c, v));

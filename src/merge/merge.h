@@ -77,6 +77,7 @@ struct sl_merge_options {
     enum sl_delete_policy deletes;
     bool classic;                         /* default layout: logs folded among themselves, base joined last (spec 8.1) */
     bool keep_duplicates;                 /* plain insert: no folding at all, order by (key, source, row) */
+    bool keep_dictionaries;               /* the result's batches may have dictionaries, as those of the runs have */
     enum sl_order_policy order;
     const sl_type *schema;                /* of the result; every data run has exactly it (conform before) */
     int64_t batch_rows;                   /* rows a batch of the result; 0: 16384 */

@@ -25,7 +25,7 @@ struct merge_plan {
     size_t ordering_count;          /* 0: the newer record always wins */
     const char *delete_column, *marker_column, *marker_value;
     bool classic;
-    bool keep_duplicates;
+    bool keep_duplicates, keep_dictionaries;
     enum sl_order_policy order;
     const sl_type *schema;
     int64_t batch_rows;
@@ -54,7 +54,7 @@ struct view {
     uint8_t *deletes;    /* bit i: row i carries a delete marker */
     bool has_repeats, has_deletes;
     bool incomparable; /* an ordering column that cannot become the reader's type: the newer record wins */
-    bool plain;        /* no dictionaries: may be handed on as it is */
+    bool plain;        /* no dictionaries that must go: may be handed on as it is */
     bool is_base, is_delete_run;
     int64_t rows;
     int64_t rows_cap;

@@ -38,6 +38,7 @@ sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options
     *plan = (struct merge_plan){
         .classic = options->classic,
         .keep_duplicates = options->keep_duplicates,
+        .keep_dictionaries = options->keep_dictionaries,
         .order = options->order,
         .batch_rows = options->batch_rows > 0 ? options->batch_rows : BATCH_ROWS_DEFAULT,
         .runtime = options->runtime,

@@ -50,13 +50,13 @@ static sl_status stamp_columns(struct stamp_stream *s, const sl_batch *batch, co
                                sl_array **columns)
 {
     const struct stamp *stamp = &s->stamp;
-    SL_TRY(sl_array_constant_string(stamp->instant, strlen(stamp->instant), batch->rows,
+    SL_TRY(sl_array_repeated_string(stamp->instant, strlen(stamp->instant), batch->rows,
                                     &columns[SL_META_COMMIT_TIME]));
     SL_TRY(sequence_numbers(s, batch->rows, &columns[SL_META_SEQNO]));
     columns[SL_META_RECORD_KEY] = sl_array_ref(batch->columns[0]);
-    SL_TRY(sl_array_constant_string(stamp->partition, strlen(stamp->partition), batch->rows,
+    SL_TRY(sl_array_repeated_string(stamp->partition, strlen(stamp->partition), batch->rows,
                                     &columns[SL_META_PARTITION_PATH]));
-    SL_TRY(sl_array_constant_string(stamp->file_id, strlen(stamp->file_id), batch->rows,
+    SL_TRY(sl_array_repeated_string(stamp->file_id, strlen(stamp->file_id), batch->rows,
                                     &columns[SL_META_FILE_NAME]));
     for (size_t i = 0; i < data->schema->field_count; i++)
         columns[SL_META_COLUMNS + i] = sl_array_ref(data->columns[i]);

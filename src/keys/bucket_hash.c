@@ -95,8 +95,8 @@ sl_status sl_bucket_of_key(const struct sl_bucket_hash *hash, const void *key, s
     if (hash->buckets == 0)
         return sl_input("a bucket index needs at least one bucket");
     if (find_from(key, len, 0, ',') == NONE || find_from(key, len, 0, ':') == NONE)
-        h = hash_whole(key, len);
-    else
+        h = hash->buckets > 1 ? hash_whole(key, len) : 0;
+    else /* also for a single bucket, as it refuses malformed keys */
         SL_TRY(hash_composite(hash, key, len, &h));
     *out = (h & INT32_MAX) % hash->buckets;
     return SL_OK;

@@ -50,6 +50,8 @@ SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema,
 /* What an operation is. */
 bool operation_replaces(enum sl_operation operation);
 bool operation_inserts(enum sl_operation operation); /* rows are new: no key is looked up */
+/* Refuses, before there is an instant, an order of bulk-insert's rows that the table cannot have. */
+SL_MUST_USE sl_status sort_mode_check(const sl_table *table, enum sl_operation operation);
 /* Begins the transaction of an operation. */
 SL_MUST_USE sl_status write_begin(sl_table *table, enum sl_operation operation, sl_txn **out);
 /* Names the groups that an operation replaces; `touched` are the partitions of its rows. Adds to *replaced. */

@@ -99,6 +99,8 @@ sl_status sl_write_job_begin(sl_table *table, enum sl_operation operation, uint3
     *job = (sl_write_job){.table = table, .operation = operation, .tasks = tasks, .start = sl_monotonic()};
     sl_status status = sl_table_check_writable(table);
     if (!status)
+        status = sort_mode_check(table, operation);
+    if (!status)
         status = write_begin(table, operation, &job->txn);
     if (status)
         sl_free(job);

@@ -27,6 +27,7 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
     w->start = sl_monotonic();
     sl_status status = SL_OK;
     SL_GO(sl_table_check_writable(table));
+    SL_GO(sort_mode_check(table, operation));
     SL_GO(writer_current_schema(table, &current));
     SL_GO(operation == SL_OP_DELETE ? writer_key_columns(table, current, input, &w->columns)
                                     : writer_row_columns(table, current, input, &w->columns));

@@ -2,6 +2,7 @@
  * query: rows out of a table.
  *
  *   sl_expr     `--where`: parsed, bound to a schema, evaluated on batches and on statistics
+ *   sl_lookup   keys -> buckets -> a few pages of each source -> merged rows
  *   sl_scan     view -> slices that may match -> merged rows in parallel -> filter -> projection -> limit
  */
 #ifndef SL_QUERY_H
@@ -67,6 +68,24 @@ SL_MUST_USE sl_status sl_scan_plan(const sl_table *table, const struct sl_scan_o
                                    json_t **tasks);
 SL_MUST_USE sl_status sl_scan_run(const sl_table *table, const json_t *task, sl_read_stats *stats,
                                   sl_stream **out);
+
+/* ---- lookups ------------------------------------------------------------------------------------------- */
+
+/* Lookups by record key on a table that stays open: keeps its view and footers. Thread-safe. */
+typedef struct sl_lookup sl_lookup;
+SL_MUST_USE sl_status sl_lookup_new(const sl_table *table, sl_lookup **out);
+void sl_lookup_free(sl_lookup *lookup); /* NULL is fine; streams must be closed before */
+struct sl_lookup_request {
+    sl_array *keys;             /* strings: record keys as Hudi stores them, in any order */
+    const char *const *columns; /* NULL: all, meta columns first */
+    size_t column_count;
+    const sl_strings *partitions; /* paths; NULL: all */
+};
+/* The rows of the keys as of the newest commit, in no fixed order. `stats` may be NULL. */
+SL_MUST_USE sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *request,
+                                     sl_read_stats *stats, sl_stream **out);
+
+/* ---- streams in parallel ------------------------------------------------------------------------------- */
 
 /* Several streams of one schema as one, read by `threads` threads in no fixed order. Each is opened by the
  * thread that reads it. open(context, i) for i in [0, count). */

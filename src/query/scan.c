@@ -21,6 +21,7 @@ void scan_free(void *context)
     sl_expr_free(s->where);
     sl_strings_free(&s->where_columns);
     sl_key_set_free(&s->keys);
+    key_buckets_free(&s->buckets);
     sl_free(s);
 }
 
@@ -45,36 +46,48 @@ done:
     return status;
 }
 
-sl_status scan_choose_columns(struct scan *s, const struct sl_scan_options *o)
+static sl_status add_names(const char *const *names, size_t count, sl_strings *out)
 {
-    sl_strings names = {0};
-    sl_status status = SL_OK;
-    if (!o->columns) {
-        s->schema = sl_type_ref(s->table_schema);
-        s->read_schema = sl_type_ref(s->table_schema);
+    for (size_t i = 0; i < count; i++) {
+        if (sl_strings_contain(out, names[i]))
+            return sl_input("column %s is asked for twice", names[i]);
+        SL_TRY(sl_strings_add(out, names[i]));
+    }
+    return SL_OK;
+}
+
+sl_status scan_pick_columns(const sl_type *table_schema, const char *const *names, size_t count,
+                            const sl_type **out)
+{
+    sl_strings list = {0};
+    if (!names) {
+        *out = sl_type_ref(table_schema);
         return SL_OK;
     }
-    for (size_t i = 0; i < o->column_count; i++) {
-        if (sl_strings_contain(&names, o->columns[i])) {
-            status = sl_input("column %s is asked for twice", o->columns[i]);
-            goto done;
-        }
-        SL_GO(sl_strings_add(&names, o->columns[i]));
-    }
-    SL_GO(pick(s->table_schema, &names, &s->schema));
-    if (s->where) {
-        sl_strings needed = {0};
-        status = sl_expr_columns(s->where, &needed);
-        for (size_t i = 0; i < needed.count && !status; i++)
-            if (!sl_strings_contain(&names, needed.items[i]))
-                status = sl_strings_add(&names, needed.items[i]);
-        sl_strings_free(&needed);
-        if (status)
-            goto done;
-    }
+    sl_status status = add_names(names, count, &list);
+    if (!status)
+        status = pick(table_schema, &list, out);
+    sl_strings_free(&list);
+    return status;
+}
+
+/* The wanted columns, then those that only the filter needs. */
+sl_status scan_choose_columns(struct scan *s, const struct sl_scan_options *o)
+{
+    sl_strings names = {0}, needed = {0};
+    sl_status status = SL_OK;
+    SL_GO(scan_pick_columns(s->table_schema, o->columns, o->column_count, &s->schema));
+    for (size_t i = 0; i < s->schema->field_count; i++)
+        SL_GO(sl_strings_add(&names, s->schema->fields[i].name));
+    if (s->where)
+        SL_GO(sl_expr_columns(s->where, &needed));
+    for (size_t i = 0; i < needed.count; i++)
+        if (!sl_strings_contain(&names, needed.items[i]))
+            SL_GO(sl_strings_add(&names, needed.items[i]));
     status = pick(s->table_schema, &names, &s->read_schema);
 done:
     sl_strings_free(&names);
+    sl_strings_free(&needed);
     return status;
 }
 
@@ -122,6 +135,11 @@ static bool partition_may_match(const struct scan *s, const char *path)
 
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
+static bool group_may_match(const struct scan *s, const sl_file_group *group)
+{
+    return !s->has_keys || !s->prunes || key_buckets_hold_any(&s->buckets, group, s->keys.count);
+}
+
 static sl_status collect_slices(struct scan *s, bool read_optimized)
 {
     size_t groups = 0;
@@ -137,6 +155,11 @@ static sl_status collect_slices(struct scan *s, bool read_optimized)
         }
         for (size_t g = 0; g < partition->group_count; g++) {
             bool found;
+            if (!group_may_match(s, &partition->groups[g])) {
+                if (s->stats)
+                    atomic_fetch_add(&s->stats->files_skipped, partition->groups[g].file_count);
+                continue;
+            }
             SL_TRY(sl_group_read_slice(&partition->groups[g], read_optimized, &s->slices[s->slice_count],
                                        &found));
             s->slice_count += found;
@@ -256,6 +279,19 @@ static void result_close(sl_stream *self)
     sl_free(r);
 }
 
+sl_status scan_result_stream(const sl_runtime *runtime, sl_read_stats *stats, sl_stream *rows, int64_t limit,
+                             sl_stream **out)
+{
+    struct result_stream *r = sl_calloc(1, sizeof *r);
+    if (!r) {
+        sl_stream_close(rows);
+        return sl_nomem();
+    }
+    *r = (struct result_stream){{rows->schema, result_next, result_close}, rows, runtime, stats, limit, 0};
+    *out = &r->base;
+    return SL_OK;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
@@ -280,52 +316,44 @@ sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
 }
 
 /* The schema at the wanted time; before the first commit that of today, for no rows. */
-static sl_status schema_at(const struct scan *s, const sl_type **out)
+static sl_status schema_at(const sl_table *table, const sl_timeline *timeline, const sl_type **out)
 {
     sl_timeline whole;
-    sl_status status = sl_table_schema(s->table, &s->view.timeline, NULL, out);
+    sl_status status = sl_table_schema(table, timeline, NULL, out);
     if (sl_status_code(status) != SL_E_NOT_FOUND)
         return status;
     sl_status_free(status);
-    SL_TRY(sl_timeline_load(s->table, &whole));
-    status = sl_table_schema(s->table, &whole, NULL, out);
+    SL_TRY(sl_timeline_load(table, &whole));
+    status = sl_table_schema(table, &whole, NULL, out);
     sl_timeline_free(&whole);
+    return status;
+}
+
+sl_status scan_table_schema(const sl_table *table, const sl_timeline *timeline, const sl_type **out)
+{
+    const sl_type *data;
+    SL_TRY(schema_at(table, timeline, &data));
+    sl_status status = SL_OK;
+    if (table->populate_meta)
+        status = sl_schema_with_meta(data, out);
+    else
+        *out = sl_type_ref(data); /* the meta columns of its files are empty */
+    sl_type_unref(data);
     return status;
 }
 
 sl_status scan_load(struct scan *s, const struct sl_scan_options *o)
 {
     char as_of[SL_INSTANT_BYTES];
-    const sl_type *data;
     if (o->as_of)
         SL_TRY(sl_instant_parse(o->as_of, as_of));
     SL_TRY(sl_view_load(s->table, &(struct sl_view_options){.as_of = o->as_of ? as_of : NULL}, &s->view));
-    SL_TRY(schema_at(s, &data));
-    sl_status status = SL_OK;
-    if (s->table->populate_meta)
-        status = sl_schema_with_meta(data, &s->table_schema);
-    else
-        s->table_schema = sl_type_ref(data); /* the meta columns of its files are empty */
-    sl_type_unref(data);
-    SL_TRY(status);
+    SL_TRY(scan_table_schema(s->table, &s->view.timeline, &s->table_schema));
     if (o->where)
         SL_TRY(sl_expr_parse(o->where, s->table_schema, &s->where));
     SL_TRY(scan_choose_columns(s, o));
     SL_TRY(scan_set_filter(s));
     return collect_slices(s, o->read_optimized);
-}
-
-static sl_status wrap_result(const struct scan *s, sl_stream *rows, int64_t limit, sl_stream **out)
-{
-    struct result_stream *r = sl_calloc(1, sizeof *r);
-    if (!r) {
-        sl_stream_close(rows);
-        return sl_nomem();
-    }
-    *r = (struct result_stream){
-        {rows->schema, result_next, result_close}, rows, &s->table->runtime, s->stats, limit, 0};
-    *out = &r->base;
-    return SL_OK;
 }
 
 sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats,
@@ -346,5 +374,5 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     struct sl_parallel_source source = {s->schema, s->slice_count, scan_open_slice, s, scan_free};
     sl_stream *rows;
     SL_TRY(sl_parallel_stream(&source, sequential ? 1 : threads, &table->runtime, &rows));
-    return wrap_result(s, rows, options->limit, out);
+    return scan_result_stream(&table->runtime, stats, rows, options->limit, out);
 }

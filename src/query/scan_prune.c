@@ -195,6 +195,8 @@ sl_status scan_set_filter(struct scan *s)
         s->filter.keys_only = s->filter.keys_only && is_key_column(s, s->where_columns.items[i]);
     s->key_is_field = scan_key_is_field(s->table, s->table_schema);
     SL_TRY(scan_key_values(s->table, s->table_schema, s->where, &s->keys, &s->has_keys));
+    if (s->has_keys)
+        SL_TRY(key_buckets_init(&s->buckets, s->table, &s->keys));
     s->prunes = sl_table_setting_true(s->table, "sluice.scan.pruning", true);
     return SL_OK;
 }

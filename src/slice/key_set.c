@@ -55,11 +55,11 @@ static size_t lower_bound(const sl_key_set *set, const struct sl_key *key)
     return low;
 }
 
-bool sl_key_set_has(const sl_key_set *set, const void *key, size_t len)
+bool sl_key_set_find(const sl_key_set *set, const void *key, size_t len, size_t *index)
 {
     struct sl_key wanted = {key, len};
-    size_t at = lower_bound(set, &wanted);
-    return at < set->count && compare(&set->items[at], &wanted) == 0;
+    *index = lower_bound(set, &wanted);
+    return *index < set->count && compare(&set->items[*index], &wanted) == 0;
 }
 
 /* ---- in files ------------------------------------------------------------------------------------------ */

@@ -6,7 +6,6 @@
  *   sl_run_open        a data file as a run: projected, conformed to the wanted schema, in key order
  *   sl_slice_logs      which logs of a slice count, and in what order
  *   sl_slice_open      a file slice as one stream of merged rows: reads, compactions
- *   sl_slice_prune     which rows of its files may be left out before the merge
  *   sl_slice_lookup    the merged rows of a few keys
  *   sl_file_writer     a base file, data log or delete log, with footers, marker and write stat
  */
@@ -58,7 +57,7 @@ typedef struct sl_key_set {
 /* The valid values of a string array, which is referenced. */
 SL_MUST_USE sl_status sl_key_set_init(sl_key_set *set, sl_array *keys);
 void sl_key_set_free(sl_key_set *set); /* zero-initialised is fine */
-bool sl_key_set_has(const sl_key_set *set, const void *key, size_t len);
+bool sl_key_set_find(const sl_key_set *set, const void *key, size_t len, size_t *index);
 /* Adds the rows of a row group that may hold one of the keys, by the bounds of its pages and its Bloom filter. */
 SL_MUST_USE sl_status sl_key_set_select(const sl_key_set *set, const sl_parquet *file, size_t row_group,
                                         sl_row_ranges *rows);
@@ -99,6 +98,18 @@ struct sl_slice_options {
  * needs are read beside the wanted ones and dropped again. */
 SL_MUST_USE sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
                                     const struct sl_slice_options *options, sl_stream **out);
+
+struct sl_lookup_options {
+    const sl_type *schema, *table_schema; /* as in sl_slice_options */
+    const sl_key_set *keys;
+    sl_source_cache *cache; /* NULL: files are opened anew */
+    sl_read_stats *stats;   /* NULL: not counted */
+    sl_pool *pool;
+};
+/* The rows of these keys, merged as above: the search is done when the call returns, the rows are read by the stream. The
+ * options are borrowed by the call. */
+SL_MUST_USE sl_status sl_slice_lookup(const sl_table *table, const sl_read_slice *slice,
+                                      const struct sl_lookup_options *options, sl_stream **out);
 
 /* A log of a slice with what its headers say. */
 struct sl_slice_log {
@@ -175,6 +186,9 @@ typedef struct sl_write_schema {
 SL_MUST_USE sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out);
 void sl_write_schema_free(sl_write_schema *schema); /* zero-initialised is fine */
 
+/* SL_E_UNSUPPORTED when not every Hudi reader of today reads the column's type (spec/parquet.md 10). `force`: the setting
+ * sluice.parquet.force; then all pass. For columns that enter a table; those that it has stay. */
+SL_MUST_USE sl_status sl_file_type_check(const sl_field *column, bool force);
 typedef struct sl_file_writer sl_file_writer;
 /* Announces the file by its marker, then opens it. */
 SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,

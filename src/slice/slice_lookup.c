@@ -1,0 +1,284 @@
+/*
+ * The merged rows of a few keys (spec/lsm-layout.md 13, point lookup). In each source, newest first: the bounds of row
+ * groups, Bloom filters and bounds of pages say where the keys may be, the key column of those pages where they are, and
+ * only then the other columns are read, just these rows. The merge folds what was found like any other rows.
+ *
+ * Where the later write wins, a key that was found is not looked for in older sources.
+ */
+#include "slice/slice_int.h"
+
+struct lookup {
+    const sl_table *table;
+    const struct sl_lookup_options *options;
+    const sl_type *schema; /* of the runs: wanted columns and those that merging needs */
+    const sl_type *delete_schema;
+    struct slice_inputs inputs;
+    sl_key_set wanted; /* the keys still looked for: `items` is our own, the values are the caller's */
+    bool *found;       /* of `wanted`, in the source at hand */
+    bool newest_wins;
+    struct sl_run *runs; /* newest first */
+    size_t run_count;
+};
+
+static void lookup_free(struct lookup *l)
+{
+    for (size_t i = 0; i < l->run_count; i++)
+        sl_stream_close(l->runs[i].rows);
+    sl_free(l->runs);
+    slice_inputs_free(&l->inputs);
+    sl_free(l->wanted.items);
+    sl_free(l->found);
+    sl_type_unref(l->schema);
+    sl_type_unref(l->delete_schema);
+}
+
+static sl_status choose_schemas(struct lookup *l, bool base_only)
+{
+    const struct sl_lookup_options *o = l->options;
+    struct sl_merge_options rules;
+    if (!l->table->populate_meta)
+        return sl_unsupported("looking up keys in a table without meta columns");
+    if (base_only) {
+        l->schema = sl_type_ref(o->schema);
+        return SL_OK;
+    }
+    SL_TRY(slice_merging_schema(l->table, o->schema, o->table_schema, &l->schema));
+    SL_TRY(sl_table_rules(l->table, l->schema, &rules));
+    l->newest_wins = rules.mode == SL_COMMIT_TIME || rules.ordering_count == 0;
+    return sl_delete_schema(&rules, &l->delete_schema);
+}
+
+/* ---- where the keys are -------------------------------------------------------------------------------- */
+
+/* Rows of a source that hold a key. */
+struct hits {
+    sl_row_ranges rows;
+    bool unsorted;
+    struct sl_key last;
+};
+
+static sl_status add_hit(struct lookup *l, struct hits *h, size_t wanted, int64_t row)
+{
+    const struct sl_key *key = &l->wanted.items[wanted];
+    l->found[wanted] = true;
+    h->unsorted =
+        h->unsorted || (h->rows.count && bytes_compare(h->last.data, h->last.len, key->data, key->len) > 0);
+    h->last = *key;
+    return sl_row_ranges_add(&h->rows, row, 1);
+}
+
+/* The batch's first row is in ranges[*range], `*at` rows behind its beginning. */
+static sl_status match_keys(struct lookup *l, const sl_array *keys, const sl_row_ranges *ranges,
+                            size_t *range, int64_t *at, struct hits *h)
+{
+    for (int64_t i = 0; i < keys->length; i++) {
+        size_t len, wanted;
+        if (*at == ranges->items[*range].count) {
+            ++*range;
+            *at = 0;
+        }
+        int64_t row = ranges->items[*range].first + (*at)++;
+        if (!sl_is_valid(keys, i))
+            return sl_corrupt("row %" PRId64 " has no record key", row);
+        const uint8_t *key = sl_bytes_at(keys, i, &len);
+        if (sl_key_set_find(&l->wanted, key, len, &wanted))
+            SL_TRY(add_hit(l, h, wanted, row));
+    }
+    return SL_OK;
+}
+
+static sl_status find_rows(struct lookup *l, const sl_parquet *parquet, const sl_row_ranges *ranges,
+                           struct hits *h)
+{
+    const sl_type *schema = sl_parquet_schema(parquet);
+    const char *name = schema->fields[slice_key_column(parquet)].name;
+    struct sl_parquet_scan_options scan = {.columns = &name,
+                                           .column_count = 1,
+                                           .ranges = ranges->items,
+                                           .range_count = ranges->count,
+                                           .bytes_read =
+                                               l->options->stats ? &l->options->stats->bytes_read : NULL};
+    sl_stream *rows;
+    size_t range = 0;
+    int64_t at = 0;
+    SL_TRY(sl_parquet_scan((sl_parquet *)(uintptr_t)parquet, &scan, &rows));
+    sl_status status = SL_OK;
+    for (;;) {
+        sl_batch *batch;
+        SL_GO(sl_stream_next(rows, &batch));
+        if (!batch)
+            break;
+        status = match_keys(l, batch->columns[0], ranges, &range, &at, h);
+        sl_batch_unref(batch);
+        if (status)
+            break;
+    }
+done:
+    sl_stream_close(rows);
+    return status;
+}
+
+/* ---- the runs ------------------------------------------------------------------------------------------ */
+
+/* Takes over `rows`. */
+static sl_status add_run(struct lookup *l, const struct slice_input *input, sl_stream *rows, bool unsorted)
+{
+    struct sl_run *run = &l->runs[l->run_count];
+    *run = (struct sl_run){
+        .is_base = input->is_base, .is_deletes = input->is_deletes, .name = input->file->name};
+    if (unsorted)
+        SL_TRY(sl_sort_stream(rows, sl_meta_names[SL_META_RECORD_KEY], &l->table->runtime, &run->rows));
+    else
+        run->rows = rows;
+    l->run_count++;
+    return SL_OK;
+}
+
+static sl_status read_file(struct lookup *l, struct slice_input *input, const sl_row_ranges *ranges)
+{
+    const struct sl_lookup_options *o = l->options;
+    struct hits h = {0};
+    sl_stream *rows;
+    struct sl_run_options run = {.schema = input->is_deletes ? l->delete_schema : l->schema,
+                                 .source = input->source,
+                                 .ranges = &h.rows,
+                                 .stats = o->stats,
+                                 .pool = o->pool};
+    sl_status status = SL_OK;
+    SL_GO(find_rows(l, input->source->parquet, ranges, &h));
+    if (h.rows.count == 0)
+        goto done;
+    SL_GO(sl_run_open(l->table, input->relative, &run, &rows));
+    status = add_run(l, input, rows, h.unsorted && l->delete_schema);
+done:
+    sl_row_ranges_free(&h.rows);
+    return status;
+}
+
+static sl_status look_in_file(struct lookup *l, struct slice_input *input)
+{
+    sl_row_ranges ranges = {0};
+    sl_status status = SL_OK;
+    if (!input->source)
+        SL_GO(sl_source_open(l->table, input->relative, l->options->cache, &input->source));
+    const sl_parquet *parquet = input->source->parquet;
+    if (slice_key_column(parquet) < 0)
+        SL_GO(sl_corrupt("no column %s", sl_meta_names[SL_META_RECORD_KEY]));
+    for (size_t g = 0; g < sl_parquet_row_groups(parquet); g++)
+        SL_GO(sl_key_set_select(&l->wanted, parquet, g, &ranges));
+    if (ranges.count)
+        SL_GO(read_file(l, input, &ranges));
+    else if (l->options->stats)
+        atomic_fetch_add(&l->options->stats->files_skipped, 1);
+    if (l->options->stats)
+        atomic_fetch_add(&l->options->stats->rows_skipped,
+                         (uint64_t)(sl_parquet_rows(parquet) - sl_row_ranges_rows(&ranges)));
+done:
+    sl_row_ranges_free(&ranges);
+    return sl_context(status, "file %s", input->relative);
+}
+
+static sl_status look_in_block(struct lookup *l, struct slice_input *input)
+{
+    const sl_batch *block = input->block;
+    int column = sl_type_field_index(block->schema, sl_meta_names[SL_META_RECORD_KEY]);
+    uint8_t *selection = sl_calloc(1, bitmap_bytes(block->rows) + 1);
+    sl_batch *matching;
+    sl_stream *rows;
+    int64_t count = 0;
+    if (!selection)
+        return sl_nomem();
+    for (int64_t i = 0; column >= 0 && i < block->rows; i++) {
+        size_t len, wanted;
+        const uint8_t *key = sl_bytes_at(block->columns[column], i, &len);
+        if (!sl_key_set_find(&l->wanted, key, len, &wanted))
+            continue;
+        l->found[wanted] = true;
+        bit_set(selection, i);
+        count++;
+    }
+    sl_status status = count ? sl_batch_filter(input->block, selection, &matching) : SL_OK;
+    sl_free(selection);
+    if (status || !count)
+        return status;
+    SL_TRY(sl_stream_of_batches(input->is_deletes ? l->delete_schema : l->schema, &matching, 1, &rows));
+    return add_run(l, input, rows, true);
+}
+
+/* Leaves the keys that were found out of the search. */
+static void drop_found(struct lookup *l)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->wanted.count; i++)
+        if (!l->found[i])
+            l->wanted.items[kept++] = l->wanted.items[i];
+    l->wanted.count = kept;
+    memset(l->found, 0, kept * sizeof *l->found);
+}
+
+static sl_status look_in_sources(struct lookup *l)
+{
+    const sl_key_set *keys = l->options->keys;
+    SL_NEW_ARRAY(l->runs, l->inputs.count + 1);
+    SL_NEW_ARRAY(l->found, keys->count + 1);
+    SL_NEW_ARRAY(l->wanted.items, keys->count + 1);
+    memcpy(l->wanted.items, keys->items, keys->count * sizeof *keys->items);
+    l->wanted.count = keys->count;
+    for (size_t i = l->inputs.count; i-- > 0 && l->wanted.count;) {
+        struct slice_input *input = &l->inputs.items[i];
+        SL_TRY(input->relative ? look_in_file(l, input) : look_in_block(l, input));
+        if (l->newest_wins)
+            drop_found(l);
+    }
+    return SL_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* The runs, oldest first, folded. */
+static sl_status merge_runs(struct lookup *l, sl_stream **out)
+{
+    const struct sl_lookup_options *o = l->options;
+    struct sl_merge_options rules;
+    sl_stream *merged;
+    SL_TRY(sl_table_rules(l->table, l->schema, &rules));
+    rules.deletes = SL_DROP_DELETES;
+    for (size_t i = 0; i < l->run_count / 2; i++) {
+        struct sl_run swapped = l->runs[i];
+        l->runs[i] = l->runs[l->run_count - 1 - i];
+        l->runs[l->run_count - 1 - i] = swapped;
+    }
+    if (o->stats)
+        atomic_fetch_add(&o->stats->runs, l->run_count);
+    size_t count = l->run_count;
+    l->run_count = 0; /* the merge owns the streams, whatever it returns */
+    SL_TRY(sl_merge_open(l->runs, count, &rules, NULL, &merged));
+    return sl_stream_project(merged, o->schema, out);
+}
+
+static sl_status finish(struct lookup *l, bool base_only, sl_stream **out)
+{
+    if (l->run_count == 0)
+        return sl_stream_of_batches(l->options->schema, NULL, 0, out);
+    if (!base_only)
+        return merge_runs(l, out);
+    *out = l->runs[0].rows;
+    l->run_count = 0;
+    return SL_OK;
+}
+
+sl_status sl_slice_lookup(const sl_table *table, const sl_read_slice *slice,
+                          const struct sl_lookup_options *options, sl_stream **out)
+{
+    struct lookup l = {.table = table, .options = options};
+    bool base_only = slice->log_count == 0 && slice->base;
+    sl_status status = SL_OK;
+    SL_GO(choose_schemas(&l, base_only));
+    SL_GO(slice_inputs_load(table, slice, &(struct sl_slice_log_schemas){l.schema, l.delete_schema},
+                            options->cache, options->stats, &l.inputs));
+    SL_GO(look_in_sources(&l));
+    status = finish(&l, base_only, out);
+done:
+    lookup_free(&l);
+    return status ? sl_context(status, "file group %s", slice->group->file_id) : SL_OK;
+}

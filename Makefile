@@ -66,6 +66,11 @@ $(BUILD)/bench/%: bench/%.c $(LIB_A)
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
 
+# Libraries to preload into the command.
+$(BUILD)/bench/%.so: bench/%.c
+	@mkdir -p $(dir $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared $< -o $@
+
 .PRECIOUS: $(BUILD)/tests/%
 
 # One test program: make run-unit/parquet_test

@@ -83,13 +83,16 @@ sl_status growing_expand(struct growing *g, size_t more)
     return SL_OK;
 }
 
+/* The next array is about as large; a little more, since growing by a few bytes means to copy it all. */
+enum { TAKE_MORE = 128 };
+
 sl_status growing_take(struct growing *g, sl_buffer **out)
 {
     if (!g->buffer)
         SL_TRY(growing_expand(g, 0));
     g->buffer->size = g->size;
     *out = g->buffer;
-    *g = (struct growing){.expected = g->size};
+    *g = (struct growing){.expected = g->size + g->size / 8 + TAKE_MORE};
     return SL_OK;
 }
 

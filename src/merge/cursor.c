@@ -81,22 +81,41 @@ done:
     return status;
 }
 
-static bool array_is_plain(const sl_array *a)
+/* ---- size of a row ------------------------------------------------------------------------------------- */
+
+static size_t longest_text(const sl_array *texts)
 {
-    if (a->dictionary)
-        return false;
-    for (size_t i = 0; i < a->child_count; i++)
-        if (!array_is_plain(a->children[i]))
-            return false;
-    return true;
+    int32_t longest = 0;
+    for (int64_t i = 0; i < texts->length; i++) {
+        int32_t len = texts->offsets[i + 1] - texts->offsets[i];
+        longest = len > longest ? len : longest;
+    }
+    return (size_t)longest;
 }
 
-static bool batch_is_plain(const sl_batch *batch)
+/* Rows with a dictionary may be many times as large once they are copied out of it. */
+static size_t dictionary_row_bytes(struct known_dictionary *known, sl_array *dictionary)
 {
-    for (size_t i = 0; i < batch->schema->field_count; i++)
-        if (!array_is_plain(batch->columns[i]))
-            return false;
-    return true;
+    if (known->array != dictionary) {
+        sl_array_unref(known->array);
+        known->array = sl_array_ref(dictionary);
+        known->longest = sl_type_has_offsets(dictionary->type) ? longest_text(dictionary)
+                                                               : sl_type_value_bytes(dictionary->type);
+    }
+    return known->longest + sizeof(int32_t);
+}
+
+static size_t average_row_bytes(struct cursor *c, const sl_batch *batch)
+{
+    size_t whole = 0, bytes = 1;
+    for (size_t i = 0; i < batch->schema->field_count; i++) {
+        sl_array *a = batch->columns[i];
+        if (a->dictionary)
+            bytes += dictionary_row_bytes(&c->dictionaries[i], a->dictionary);
+        else
+            whole += sl_array_bytes(a);
+    }
+    return bytes + whole / (size_t)batch->rows;
 }
 
 int64_t bitmap_next(const uint8_t *bits, int64_t from, int64_t to, bool value)
@@ -306,8 +325,7 @@ static sl_status view_load(struct cursor *c, struct view **out)
     v->batch = batch;
     batch = NULL;
     v->key = v->batch->columns[c->key];
-    v->plain = c->plan->keep_dictionaries || batch_is_plain(v->batch);
-    v->row_bytes = sl_batch_bytes(v->batch) / (size_t)v->rows + 1;
+    v->row_bytes = average_row_bytes(c, v->batch);
     SL_GO(analyse_keys(c, v));
     SL_GO(analyse_deletes(c, v));
     SL_GO(analyse_ordering(c, v));
@@ -373,6 +391,7 @@ sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct m
         return sl_internal("run %s: deletes neither form a base file nor are they plainly inserted", c->name);
     if (plan->ordering_count)
         SL_NEW_ARRAY(c->ordering, plan->ordering_count);
+    SL_NEW_ARRAY(c->dictionaries, run->rows->schema->field_count + 1);
     if (!run->is_deletes)
         SL_TRY(check_schema(c));
     return find_columns(c);
@@ -386,6 +405,10 @@ void cursor_close(struct cursor *c)
     view_unref(ahead);
     view_free(c->spare);
     c->spare = NULL;
+    for (size_t i = 0; c->dictionaries && i < c->run.rows->schema->field_count; i++)
+        sl_array_unref(c->dictionaries[i].array);
+    sl_free(c->dictionaries);
+    c->dictionaries = NULL;
     sl_free(c->ordering);
     c->ordering = NULL;
     sl_free(c->name);

@@ -15,7 +15,7 @@ enum {
 
 sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan)
 {
-    *g = (struct gather){.number = number, .batch_rows = plan->batch_rows, .pool = plan->pool};
+    *g = (struct gather){.number = number, .batch_rows = plan->batch_rows, .pool = plan->pool, .keep_dictionaries = plan->keep_dictionaries};
     SL_NEW_ARRAY(g->picks, PICKS_MAX);
     return sl_batch_builder_init(&g->builder, plan->schema);
 }
@@ -89,11 +89,41 @@ sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t
     return SL_OK;
 }
 
-void gather_whole(struct gather *g, struct view *view)
+/* The same batch where it has no dictionaries. */
+static sl_status plain_batch(sl_batch *batch, sl_batch **out)
+{
+    bool same = true;
+    size_t count = batch->schema->field_count, made = 0;
+    sl_array **columns;
+    SL_NEW_ARRAY(columns, count + 1);
+    sl_status status = SL_OK;
+    while (made < count && status == SL_OK) {
+        status = sl_array_decode_dictionary(batch->columns[made], &columns[made]);
+        if (status == SL_OK) {
+            same &= columns[made] == batch->columns[made];
+            made++;
+        }
+    }
+    if (status == SL_OK && !same) {
+        status = sl_batch_new(batch->schema, batch->rows, columns, out); /* takes the columns over */
+        made = 0;
+    } else if (status == SL_OK) {
+        *out = sl_batch_ref(batch);
+    }
+    for (size_t i = 0; i < made; i++)
+        sl_array_unref(columns[i]);
+    sl_free(columns);
+    return status;
+}
+
+sl_status gather_whole(struct gather *g, struct view *view)
 {
     assert(g->rows == 0 && !g->whole);
-    g->whole = sl_batch_ref(view->batch);
     g->rows = view->rows;
+    if (!g->keep_dictionaries)
+        return plain_batch(view->batch, &g->whole);
+    g->whole = sl_batch_ref(view->batch);
+    return SL_OK;
 }
 
 static sl_status settle_column(void *context, size_t c)

@@ -12,7 +12,7 @@ struct merge_stream {
 
 static bool may_pass_whole(const struct merge_stream *s, const struct cursor *c, int64_t rows)
 {
-    return c->row == 0 && rows == c->view->rows && c->view->plain && rows <= s->gather.batch_rows;
+    return c->row == 0 && rows == c->view->rows && rows <= s->gather.batch_rows;
 }
 
 /* Rows of one source that no other source touches. */
@@ -23,7 +23,7 @@ static sl_status take_alone(struct merge_stream *s, size_t source, int64_t rows)
     if (view_is_delete(c->view, c->row))
         return merger_skip(m, source, rows);
     if (may_pass_whole(s, c, rows) && s->gather.rows == 0) {
-        gather_whole(&s->gather, c->view);
+        SL_TRY(gather_whole(&s->gather, c->view));
     } else if (may_pass_whole(s, c, rows) && rows >= s->gather.batch_rows / 4) {
         s->emit = true; /* a short batch now is cheaper than copying a long one */
         return SL_OK;

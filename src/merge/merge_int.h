@@ -54,11 +54,10 @@ struct view {
     uint8_t *deletes;    /* bit i: row i carries a delete marker */
     bool has_repeats, has_deletes;
     bool incomparable; /* an ordering column that cannot become the reader's type: the newer record wins */
-    bool plain;        /* no dictionaries that must go: may be handed on as it is */
     bool is_base, is_delete_run;
     int64_t rows;
     int64_t rows_cap;
-    size_t row_bytes; /* average */
+    size_t row_bytes; /* average; of texts with a dictionary the longest */
     int32_t slot[GATHERS]; /* its place among the views of a gather, -1: not there */
 };
 SL_INLINE struct view *view_ref(struct view *view)
@@ -87,6 +86,11 @@ int64_t view_rows_below(const struct view *view, int64_t from, const struct sl_h
 
 /* ---- cursors: where a run stands ----------------------------------------------------------------------- */
 
+/* The dictionary that a column had last, which batches share: its longest text is looked for once. */
+struct known_dictionary {
+    sl_array *array;
+    size_t longest;
+};
 struct cursor {
     struct sl_run run;
     const struct merge_plan *plan;
@@ -101,6 +105,7 @@ struct cursor {
     char *name; /* for errors */
     int64_t rows_loaded;
     uint64_t deletes_loaded;
+    struct known_dictionary *dictionaries; /* of each column */
     sl_buf scratch;
 };
 /* Takes over the stream in every case; cursor_close frees what a failed open left. */
@@ -142,6 +147,7 @@ void rule_join_base(const struct merge_plan *plan, struct record *base,
 struct gather {
     sl_batch_builder builder;
     int number; /* below GATHERS */
+    bool keep_dictionaries; /* where a source's batch is the result as it is */
     sl_pool *pool;
     struct sl_pick *picks; /* pending; a source is a place in `views` */
     size_t pick_count;
@@ -159,7 +165,8 @@ bool gather_full(const struct gather *g);
 SL_MUST_USE sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count);
 /* How many rows of the view still fit, at least 1 unless the batch is full. */
 int64_t gather_room(const struct gather *g, const struct view *view);
-void gather_whole(struct gather *g, struct view *view); /* g must be empty */
+/* The view's batch is the result, without its dictionaries; g must be empty. */
+SL_MUST_USE sl_status gather_whole(struct gather *g, struct view *view);
 SL_MUST_USE sl_status
 gather_settle(struct gather *g); /* copies what is pending: no view is needed any more */
 SL_MUST_USE sl_status gather_finish(struct gather *g, sl_batch **out); /* NULL: nothing was gathered */

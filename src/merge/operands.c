@@ -100,10 +100,10 @@ static sl_status append_delete(struct operands *o, int which, const struct view 
 static sl_status append_rows(struct operands *o, int which, struct view *view, int64_t row, int64_t count)
 {
     struct gather *g = &o->rows[which];
-    if (row == 0 && count == view->rows && view->plain && count <= g->batch_rows &&
+    if (row == 0 && count == view->rows && count <= g->batch_rows &&
         (g->rows == 0 || count >= g->batch_rows / 4)) {
         SL_TRY(deliver_rows(o, which));
-        gather_whole(g, view);
+        SL_TRY(gather_whole(g, view));
         return deliver_rows(o, which);
     }
     while (count > 0) {

@@ -165,7 +165,9 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
                                                      : o->ranges->count > 0 ? o->ranges->items
                                                                             : &nothing,
                                            .range_count = o->ranges ? o->ranges->count : 0,
+                                           .batch_rows = o->batch_rows,
                                            .batch_bytes = o->batch_bytes,
+                                           .keep_dictionary = o->keep_dictionary,
                                            .pool = o->pool,
                                            .bytes_read = o->stats ? &o->stats->bytes_read : NULL};
     SL_GO(sl_parquet_scan(p, &scan, out));

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a batch of a run and of the result: small enough that the batches of several runs stay in the caches and their buffers
+ * below what the allocator gives back to the system each time. */
+enum { MERGE_BATCH_ROWS = 4096 };
+
 struct assembly {
     const sl_table *table;
     const sl_read_slice *slice;
@@ -87,7 +91,9 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .ranges = input->is_limited ? &input->rows : NULL,
                                      .stats = a->options->stats,
                                      .pool = a->options->pool,
-                                     .batch_bytes = a->options->batch_bytes};
+                                     .batch_rows = MERGE_BATCH_ROWS,
+                                     .batch_bytes = a->options->batch_bytes,
+                                     .keep_dictionary = true};
     return sl_run_open(a->table, input->relative, &options, &run->rows);
 }
 
@@ -132,6 +138,7 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .ranges = base->is_limited ? &base->rows : NULL,
                                  .stats = o->stats,
                                  .pool = o->pool,
+                                 .batch_rows = MERGE_BATCH_ROWS,
                                  .batch_bytes = o->batch_bytes};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
@@ -150,6 +157,8 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
         atomic_fetch_add_explicit(&o->stats->runs, list.count, memory_order_relaxed);
     SL_GO(sl_table_rules(a->table, a->schema, &rules));
     rules.deletes = SL_DROP_DELETES;
+    rules.batch_rows = MERGE_BATCH_ROWS;
+    rules.pool = o->pool;
     size_t count = list.count;
     list.count = 0; /* the merge owns the streams from here on, whatever it returns */
     SL_GO(sl_merge_open(list.runs, count, &rules, o->counts, &merged));

@@ -143,7 +143,9 @@ struct sl_run_options {
     const sl_row_ranges *ranges; /* rows wanted; NULL: all */
     sl_read_stats *stats;
     sl_pool *pool;
+    int64_t batch_rows; /* 0: the reader's default */
     size_t batch_bytes;
+    bool keep_dictionary; /* strings may come with a dictionary: for a merge, which copies each survivor once */
 };
 /* A base file or native log of the table; `relative` is its path below the table. */
 SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,

@@ -163,7 +163,8 @@ void sl_strings_free(sl_strings *list);
 typedef struct sl_budget {
     atomic_size_t used;
     atomic_size_t peak;
-    size_t limit; /* 0: no limit */
+    size_t limit;             /* 0: no limit */
+    struct sl_budget *parent; /* of which this is a part: what is reserved here is reserved there too; NULL */
 } sl_budget;
 bool sl_budget_reserve(sl_budget *budget, size_t bytes); /* false: it would not fit; nothing reserved */
 void sl_budget_force(sl_budget *budget,

@@ -9,10 +9,8 @@ static void raise_peak(sl_budget *budget, size_t used)
     }
 }
 
-bool sl_budget_reserve(sl_budget *budget, size_t bytes)
+static bool reserve_here(sl_budget *budget, size_t bytes)
 {
-    if (!budget)
-        return true;
     size_t used = atomic_load_explicit(&budget->used, memory_order_relaxed), after;
     do {
         if (sl_add_overflows(used, bytes, &after) || (budget->limit && after > budget->limit))
@@ -23,14 +21,26 @@ bool sl_budget_reserve(sl_budget *budget, size_t bytes)
     return true;
 }
 
+bool sl_budget_reserve(sl_budget *budget, size_t bytes)
+{
+    if (!budget)
+        return true;
+    if (!reserve_here(budget, bytes))
+        return false;
+    if (sl_budget_reserve(budget->parent, bytes))
+        return true;
+    atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
+    return false;
+}
+
 void sl_budget_force(sl_budget *budget, size_t bytes)
 {
-    if (budget)
+    for (; budget; budget = budget->parent)
         raise_peak(budget, atomic_fetch_add_explicit(&budget->used, bytes, memory_order_relaxed) + bytes);
 }
 
 void sl_budget_release(sl_budget *budget, size_t bytes)
 {
-    if (budget)
+    for (; budget; budget = budget->parent)
         atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
 }

@@ -119,12 +119,16 @@ SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count,
 /* ---- sorting and spilling ------------------------------------------------------------------------------ */
 
 /* Collects rows in arrival order; gives them back as sorted runs, oldest first, ties inside a run in arrival order.
- * Several sorters (one a file group) share one budget: when it is exhausted the owner asks the largest to spill. */
+ * Several sorters (one a file group) share one budget: when it is exhausted the owner chooses which of them spills. */
 typedef struct sl_sorter sl_sorter;
 SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime, sl_sorter **out);
-/* Rows `rows[0..count)` of the batch. Copies. Over the budget the sorter spills its own rows first; SL_E_MEMORY when it
- * has none and others hold the budget: nothing was taken then, the owner may spill another sorter and try again. */
+/* Rows `rows[0..count)` of the batch. Copies. SL_E_MEMORY from a sorter that is still usable: the budget has no room and
+ * nothing was taken; the owner may spill this sorter or another one and try again, or append fewer rows. */
 SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+/* The same when nobody can make room: spills the sorter's own rows, and goes over the budget if that is not enough. */
+SL_MUST_USE sl_status sl_sorter_force(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+/* All rows of the batch, by force. */
+SL_MUST_USE sl_status sl_sorter_append_all(sl_sorter *sorter, const sl_batch *batch);
 bool sl_sorter_usable(const sl_sorter *sorter); /* false: an append failed half way, the sorter may only be freed */
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);

@@ -32,6 +32,9 @@ struct sl_sorter {
     struct spill_run *spilled; /* oldest first */
     size_t spilled_count, spilled_cap;
     bool failed, finished;
+    bool is_forced;     /* this append goes over the budget if it must */
+    uint32_t *all_rows; /* 0, 1, 2, ... */
+    size_t all_rows_cap;
 };
 
 sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime,
@@ -84,6 +87,7 @@ void sl_sorter_free(sl_sorter *s)
     sl_batch_builder_free(&s->builder);
     spill_file_free(s->file);
     sl_free(s->spilled);
+    sl_free(s->all_rows);
     sl_type_unref(s->schema);
     sl_free(s);
 }
@@ -134,25 +138,18 @@ static sl_status check_keys(const sl_sorter *s, const sl_batch *batch, const uin
     return SL_OK;
 }
 
-/* Reserves before anything is copied, so that a refused append leaves nothing half done. */
-static sl_status reserve(sl_sorter *s, size_t bytes, bool force)
+/* Reserves before anything is copied, so that a refused append leaves nothing half done. What has the budget for itself
+ * may go over it as far as one reservation that would fit alone: sizes of variable rows are estimates. */
+static bool reserve(sl_sorter *s, size_t bytes)
 {
     sl_budget *budget = sorter_budget(s);
-    if (!budget)
-        return SL_OK;
-    bool fits = sl_budget_reserve(budget, bytes);
-    if (!fits && s->rows_in_memory > 0) {
-        SL_TRY(sl_sorter_spill(s));
-        fits = sl_budget_reserve(budget, bytes);
-    }
-    if (!fits) {
-        /* Nobody could make room: a batch is the least that a sort must hold. */
-        if (!force && atomic_load(&budget->used) > 0)
-            return sl_nomem();
+    if (!sl_budget_reserve(budget, bytes)) { /* never without a budget */
+        if (!s->is_forced && (atomic_load(&budget->used) > 0 || (budget->limit && bytes > budget->limit)))
+            return false;
         sl_budget_force(budget, bytes);
     }
     s->reserved += bytes;
-    return SL_OK;
+    return true;
 }
 
 static sl_status copy_rows(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count)
@@ -175,8 +172,7 @@ static void settle_reservation(sl_sorter *s)
     }
 }
 
-static sl_status sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count,
-                               bool force)
+sl_status sl_sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count)
 {
     if (s->failed || s->finished)
         return sl_internal("an append to a sorter that has %s", s->failed ? "failed" : "finished");
@@ -186,7 +182,8 @@ static sl_status sorter_append(sl_sorter *s, const sl_batch *batch, const uint32
         return sl_internal("a batch of another schema than the sorter's");
     SL_TRY(check_keys(s, batch, rows, count));
     size_t estimate = (sl_batch_bytes(batch) / (size_t)batch->rows + 1 + ROW_OVERHEAD) * count;
-    SL_TRY(reserve(s, estimate, force));
+    if (!reserve(s, estimate))
+        return sl_nomem();
     sl_status status = SL_OK;
     if (s->builder_rows && (sl_batch_builder_bytes(&s->builder) + estimate > CHUNK_BYTES_MAX ||
                             s->builder_rows + count > INT32_MAX))
@@ -198,11 +195,6 @@ static sl_status sorter_append(sl_sorter *s, const sl_batch *batch, const uint32
     s->failed = status != SL_OK; /* the builder may only be freed now */
     settle_reservation(s);
     return status;
-}
-
-sl_status sl_sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count)
-{
-    return sorter_append(s, batch, rows, count, false);
 }
 
 /* ---- sorting ------------------------------------------------------------------------------------------- */
@@ -364,6 +356,46 @@ sl_status sl_sorter_spill(sl_sorter *s)
     return status;
 }
 
+/* ---- collecting by force ------------------------------------------------------------------------------- */
+
+static bool found_no_room(const sl_sorter *s, sl_status status)
+{
+    return sl_status_code(status) == SL_E_MEMORY && sl_sorter_usable(s);
+}
+
+sl_status sl_sorter_force(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count)
+{
+    sl_status status = sl_sorter_append(s, batch, rows, count);
+    if (!found_no_room(s, status))
+        return status;
+    sl_status_free(status);
+    SL_TRY(sl_sorter_spill(s));
+    s->is_forced = true;
+    status = sl_sorter_append(s, batch, rows, count);
+    s->is_forced = false;
+    return status;
+}
+
+static sl_status all_rows_reserve(sl_sorter *s, size_t count)
+{
+    if (count <= s->all_rows_cap)
+        return SL_OK;
+    uint32_t *grown = sl_realloc_array(s->all_rows, count, sizeof *grown);
+    if (!grown)
+        return sl_nomem();
+    for (size_t i = s->all_rows_cap; i < count; i++)
+        grown[i] = (uint32_t)i;
+    s->all_rows = grown;
+    s->all_rows_cap = count;
+    return SL_OK;
+}
+
+sl_status sl_sorter_append_all(sl_sorter *s, const sl_batch *batch)
+{
+    SL_TRY(all_rows_reserve(s, (size_t)batch->rows));
+    return sl_sorter_force(s, batch, s->all_rows, (size_t)batch->rows);
+}
+
 /* ---- finishing ----------------------------------------------------------------------------------------- */
 
 static void close_runs(struct sl_run *runs, size_t count)
@@ -499,39 +531,18 @@ static void sort_close(sl_stream *self)
     sl_free(s);
 }
 
-static sl_status append_batch(sl_sorter *sorter, const sl_batch *batch, uint32_t **rows, int64_t *rows_cap)
-{
-    if (batch->rows > *rows_cap) {
-        uint32_t *grown = sl_realloc_array(*rows, (size_t)batch->rows, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        *rows = grown;
-        for (int64_t i = *rows_cap; i < batch->rows; i++)
-            grown[i] = (uint32_t)i;
-        *rows_cap = batch->rows;
-    }
-    return sorter_append(sorter, batch, *rows, (size_t)batch->rows, true);
-}
-
 static sl_status append_all(sl_sorter *sorter, sl_stream *input)
 {
-    uint32_t *rows = NULL;
-    int64_t rows_cap = 0;
-    sl_status status = SL_OK;
     for (;;) {
-        sl_batch *batch = NULL;
-        SL_GO(sl_check_cancel(sorter->runtime));
-        SL_GO(sl_stream_next(input, &batch));
+        sl_batch *batch;
+        SL_TRY(sl_check_cancel(sorter->runtime));
+        SL_TRY(sl_stream_next(input, &batch));
         if (!batch)
-            break;
-        status = append_batch(sorter, batch, &rows, &rows_cap);
+            return SL_OK;
+        sl_status status = sl_sorter_append_all(sorter, batch);
         sl_batch_unref(batch);
-        if (status != SL_OK)
-            goto done;
+        SL_TRY(status);
     }
-done:
-    sl_free(rows);
-    return status;
 }
 
 sl_status sl_sort_stream(sl_stream *input, const char *key_column, const sl_runtime *runtime, sl_stream **out)

@@ -2,7 +2,7 @@
  * The one way to write a data file: marker, Parquet with Hudi's footer entries (spec/write-path.md 4.1,
  * spec/lsm-layout.md 5), durable close, write stat.
  */
-#include "slice/slice.h"
+#include "slice/slice_int.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -101,37 +101,39 @@ static sl_status bounds_add(struct key_bounds *bounds, const sl_array *keys)
     return SL_OK;
 }
 
-#define ROW_GROUP_BUDGET_SHARE 16
-
-static sl_status write_options(const sl_table *table, struct sl_parquet_write_options *o)
+static void name_of(const struct sl_file_spec *spec, const sl_txn *txn, struct sl_file_name *parts, char *name)
 {
-    uint64_t page_bytes, group_bytes;
-    int64_t level;
-    SL_TRY(sl_parquet_codec_named(sl_table_setting(table, "hoodie.parquet.compression.codec", "zstd"),
-                                  &o->codec));
-    SL_TRY(sl_table_setting_int(table, "sluice.parquet.compression.level", 0, &level));
-    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.page.size", 1 << 20, &page_bytes));
-    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.block.size", 120 << 20, &group_bytes));
-    /* A row group waits, compressed, until it is complete; several files are written at once. */
-    const sl_budget *budget = table->runtime.budget;
-    if (budget && budget->limit && group_bytes > budget->limit / ROW_GROUP_BUDGET_SHARE)
-        group_bytes = budget->limit / ROW_GROUP_BUDGET_SHARE;
-    o->level = (int)level;
-    o->page_bytes = (size_t)page_bytes;
-    o->row_group_bytes = (size_t)group_bytes;
-    o->no_dictionary = !sl_table_setting_true(table, "hoodie.parquet.dictionary.enabled", true);
-    o->pool = table->runtime.pool;
+    *parts = (struct sl_file_name){.kind = spec->kind, .version = spec->version};
+    snprintf(parts->file_id, sizeof parts->file_id, "%s", spec->file_id);
+    snprintf(parts->token, sizeof parts->token, "%" PRIu32 "-0-%" PRIu32, spec->task, spec->attempt);
+    snprintf(parts->instant, sizeof parts->instant, "%s", sl_txn_instant(txn));
+    snprintf(parts->format, sizeof parts->format, "parquet");
+    sl_file_name_build(parts, name);
+}
+
+sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn, const struct sl_file_spec *spec,
+                                bool *out)
+{
+    struct sl_file_name parts;
+    char name[256], *relative, *path;
+    sl_entry entry;
+    name_of(spec, txn, &parts, name);
+    SL_TRY(sl_path_join(spec->partition, name, &relative));
+    sl_status status = sl_table_path(table, relative, &path);
+    sl_free(relative);
+    SL_TRY(status);
+    status = sl_storage_stat(table->storage, path, &entry);
+    sl_free(path);
+    *out = !status;
+    if (sl_status_code(status) != SL_E_NOT_FOUND)
+        return status;
+    sl_status_free(status);
     return SL_OK;
 }
 
 static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
 {
-    w->parts = (struct sl_file_name){.kind = spec->kind, .version = spec->version};
-    snprintf(w->parts.file_id, sizeof w->parts.file_id, "%s", spec->file_id);
-    snprintf(w->parts.token, sizeof w->parts.token, "%" PRIu32 "-0-%" PRIu32, spec->task, spec->attempt);
-    snprintf(w->parts.instant, sizeof w->parts.instant, "%s", sl_txn_instant(w->txn));
-    snprintf(w->parts.format, sizeof w->parts.format, "parquet");
-    sl_file_name_build(&w->parts, w->name);
+    name_of(spec, w->txn, &w->parts, w->name);
     const char *prev = spec->prev_commit ? spec->prev_commit : sl_txn_instant(w->txn);
     if (!(w->partition = sl_strdup(spec->partition)) || !(w->prev_commit = sl_strdup(prev)) ||
         (spec->prev_base_file && !(w->prev_base_file = sl_strdup(spec->prev_base_file))))
@@ -167,7 +169,7 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
                               const struct sl_file_spec *spec, sl_file_writer **out)
 {
     sl_file_writer *w;
-    struct sl_parquet_write_options options = {0};
+    struct file_options options;
     SL_NEW(w);
     w->table = table;
     w->txn = txn;
@@ -179,10 +181,10 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
         spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
-    SL_GO(write_options(table, &options));
-    options.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
+    SL_GO(file_options_load(table, &options));
+    options.parquet.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
     SL_GO(open_file(w));
-    SL_GO(sl_parquet_writer_new(w->output, rows, &options, &w->parquet));
+    SL_GO(sl_parquet_writer_new(w->output, rows, &options.parquet, &w->parquet));
     SL_GO(write_key_values(w));
     *out = w;
 done:

@@ -195,6 +195,9 @@ typedef struct sl_file_writer sl_file_writer;
 /* Announces the file by its marker, then opens it. */
 SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
                                           const struct sl_file_spec *spec, sl_file_writer **out);
+/* Whether there is a file of that name, announced or not. */
+SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn, const struct sl_file_spec *spec,
+                                            bool *out);
 /* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set
  * here. */
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);

@@ -16,15 +16,50 @@ static const struct sl_setting settings[] = {
      "key fields whose values choose the bucket; empty: all", true, NULL},
     {"hoodie.bucket.index.num.buckets", SL_SETTING_INT, "4", "buckets of the simple bucket index", true,
      NULL},
+    {"hoodie.bulkinsert.sort.mode", SL_SETTING_TEXT, "GLOBAL_SORT",
+     "order of a bulk-insert's rows; files are sorted by record key in every mode", false, NULL},
+    {"hoodie.bulkinsert.user.defined.partitioner.class", SL_SETTING_TEXT, "",
+     "refused: bulk-insert sorts by partition and record key", false, NULL},
+    {"hoodie.bulkinsert.user.defined.partitioner.sort.columns", SL_SETTING_TEXT, "",
+     "refused: bulk-insert sorts by partition and record key", false, NULL},
     {"hoodie.clean.automatic", SL_SETTING_BOOL, "true", "accepted without effect: writes do not clean", false,
      NULL},
     {"hoodie.combine.before.insert", SL_SETTING_BOOL, "false", "reduce duplicate keys of an insert", false,
      NULL},
     {"hoodie.combine.before.upsert", SL_SETTING_BOOL, "true",
-     "reduce duplicate keys of an upsert before it is written", false, "true"},
-    {"hoodie.compact.inline", SL_SETTING_BOOL, "false", "compact after a write", false, "false"},
+     "reduce duplicate keys of an upsert before it is written; false: readers do, where there are logs", false,
+     NULL},
+    {"hoodie.compact.inline", SL_SETTING_BOOL, "false",
+     "execute the compactions (size_tiered: and log compactions) that are due after a write", false, NULL},
+    {"hoodie.compact.inline.max.delta.commits", SL_SETTING_INT, "5",
+     "delta commits after which a compaction is due", false, NULL},
+    {"hoodie.compact.inline.max.delta.seconds", SL_SETTING_INT, "3600",
+     "seconds after which a compaction is due", false, NULL},
+    {"hoodie.compact.inline.trigger.strategy", SL_SETTING_TEXT, "NUM_COMMITS",
+     "when a compaction is due: NUM_COMMITS, NUM_COMMITS_AFTER_LAST_REQUEST, TIME_ELAPSED, NUM_AND_TIME, "
+     "NUM_OR_TIME",
+     false, NULL},
+    {"hoodie.compact.schedule.inline", SL_SETTING_BOOL, "false",
+     "plan after a write what is due; `sluice service` executes it", false, NULL},
+    {"hoodie.compaction.daybased.target.partitions", SL_SETTING_INT, "10",
+     "days that the strategies by day take", false, NULL},
+    {"hoodie.compaction.logfile.num.threshold", SL_SETTING_INT, "0",
+     "fewest logs of a file group that LogFileNumBasedCompactionStrategy takes", false, NULL},
+    {"hoodie.compaction.logfile.size.threshold", SL_SETTING_INT, "0",
+     "fewest log bytes of a file group that LogFileSizeBasedCompactionStrategy takes", false, NULL},
+    {"hoodie.compaction.strategy", SL_SETTING_TEXT, "LogFileSizeBasedCompactionStrategy",
+     "which file groups a compaction takes: LogFileSizeBased, LogFileNumBased, BoundedIO, DayBased, "
+     "BoundedPartitionAware, UnBoundedPartitionAware, UnBounded, each with CompactionStrategy behind it; "
+     "several joined by commas",
+     false, NULL},
     {"hoodie.compaction.target.io", SL_SETTING_INT, "512000",
      "MB that one compaction plan may read and write", false, NULL},
+    {"hoodie.copyonwrite.insert.auto.split", SL_SETTING_BOOL, "true",
+     "tables without a bucket index: new files by size; false: by hoodie.copyonwrite.insert.split.size", false, NULL},
+    {"hoodie.copyonwrite.insert.split.size", SL_SETTING_INT, "500000", "rows of a new file without auto split",
+     false, NULL},
+    {"hoodie.copyonwrite.record.size.estimate", SL_SETTING_INT, "1024",
+     "bytes of a stored row, until a large enough commit tells", false, NULL},
     {"hoodie.database.name", SL_SETTING_TEXT, "", "database of the table; enters the properties' checksum",
      true, NULL},
     {"hoodie.datasource.write.drop.partition.columns", SL_SETTING_BOOL, "false",
@@ -45,10 +80,19 @@ static const struct sl_setting settings[] = {
      "2024-01-31 becomes the folder 2024/01/31", true, NULL},
     {"hoodie.index.bucket.engine", SL_SETTING_TEXT, "SIMPLE", "kind of the bucket index; only SIMPLE", true,
      NULL},
-    {"hoodie.index.type", SL_SETTING_TEXT, "BUCKET", "index that finds the file group of a key", true, NULL},
+    {"hoodie.index.type", SL_SETTING_TEXT, "BUCKET",
+     "index that finds the file group of a key: BUCKET, SIMPLE or BLOOM", true, NULL},
+    {"hoodie.log.compaction.blocks.threshold", SL_SETTING_INT, "5",
+     "fewest logs that a log compaction merges", false, NULL},
+    {"hoodie.log.compaction.enable", SL_SETTING_BOOL, "false",
+     "plan after a write the log compactions that are due", false, NULL},
+    {"hoodie.log.compaction.inline", SL_SETTING_BOOL, "false",
+     "execute the log compactions that are due after a write", false, NULL},
     {"hoodie.logfile.max.size", SL_SETTING_BYTES, "1073741824",
      "a flush rolls over to a new log file at this size", false, NULL},
     {"hoodie.memory.spillable.map.path", SL_SETTING_TEXT, "/tmp", "folder for spilled runs", false, NULL},
+    {"hoodie.merge.small.file.group.candidates.limit", SL_SETTING_INT, "1",
+     "merge-on-read: small files that one write fills in a partition", false, NULL},
     {"hoodie.meta.fields.mode", SL_SETTING_TEXT, "ALL", "which meta columns are filled (version 10)", true,
      NULL},
     {"hoodie.metadata.enable", SL_SETTING_BOOL, "true",
@@ -60,10 +104,11 @@ static const struct sl_setting settings[] = {
      "codec of new files: uncompressed, snappy, gzip, zstd, lz4_raw", false, NULL},
     {"hoodie.parquet.dictionary.enabled", SL_SETTING_BOOL, "true", "dictionary encoding", false, NULL},
     {"hoodie.parquet.max.file.size", SL_SETTING_BYTES, "125829120",
-     "accepted without effect: a bucket is one file group, however large", false, NULL},
+     "tables without a bucket index: base files up to this size; a bucket is one file group, however large", false,
+     NULL},
     {"hoodie.parquet.page.size", SL_SETTING_BYTES, "1048576", "bytes of a page", false, NULL},
     {"hoodie.parquet.small.file.limit", SL_SETTING_BYTES, "104857600",
-     "accepted without effect: inserts go to their bucket", false, NULL},
+     "tables without a bucket index: inserts go into base files below this size first; 0: never", false, NULL},
     {"hoodie.partition.metafile.use.base.format", SL_SETTING_BOOL, "false",
      "partition metadata as a Parquet file", true, NULL},
     {"hoodie.populate.meta.fields", SL_SETTING_BOOL, "true", "fill the five meta columns", true, NULL},
@@ -92,6 +137,21 @@ static const struct sl_setting settings[] = {
     {"hoodie.write.set.null.for.missing.columns", SL_SETTING_BOOL, "false",
      "a column missing from the input becomes null", false, NULL},
     {"hoodie.write.table.version", SL_SETTING_INT, "9", "version of a new table", false, NULL},
+    {"sluice.compaction.policy", SL_SETTING_TEXT, "",
+     "what decides when compactions are due: size_tiered (default of lsm_tree) or hudi (default when one of "
+     "Hudi's triggers or a strategy is set)",
+     false, NULL},
+    {"sluice.flush.bucket.bytes", SL_SETTING_BYTES, "67108864",
+     "sluice.flush.spill=false: a file group whose rows hold so much memory is flushed", false, NULL},
+    {"sluice.flush.interval.ms", SL_SETTING_INT, "0",
+     "sluice.flush.spill=false: rows that have waited so long are flushed at the next append; 0: never", false,
+     NULL},
+    {"sluice.flush.spill", SL_SETTING_BOOL, "true",
+     "rows that have no room are spilled, so that a commit writes one run a file group; false: lsm_tree "
+     "tables flush them early, as logs of their own",
+     false, NULL},
+    {"sluice.flush.task.bytes", SL_SETTING_BYTES, "0",
+     "memory for rows that wait to be written; 0, and at most: half of sluice.memory", false, NULL},
     {"sluice.keep.types", SL_SETTING_BOOL, "false",
      "create: keep column types that Spark cannot share (time, nanoseconds, milliseconds, fixed, ...) "
      "instead of mapping them",
@@ -100,8 +160,21 @@ static const struct sl_setting settings[] = {
      "a run in the wrong key order: repair (sort it again) or strict (fail)", false, NULL},
     {"sluice.memory", SL_SETTING_BYTES, "",
      "memory budget of one operation; default: a quarter of the machine", false, NULL},
+    {"sluice.parquet.bloom.keys", SL_SETTING_BOOL, "false",
+     "split-block Bloom filters over the record keys of data files, for lookups of absent keys", false, NULL},
     {"sluice.parquet.compression.level", SL_SETTING_INT, "0", "level of the codec; 0: its default", false,
      NULL},
+    {"sluice.parquet.encoding", SL_SETTING_TEXT, "default",
+     "encoding of the columns that it fits: default (dictionary or plain), auto (tried on the first page), plain, "
+     "delta_binary_packed, delta_byte_array, rle",
+     false, NULL},
+    {"sluice.parquet.force", SL_SETTING_BOOL, "false",
+     "allow types and encodings that not every Hudi reader reads (time, nanoseconds, float16, byte_stream_split, ...)",
+     false, NULL},
+    {"sluice.parquet.key.encoding", SL_SETTING_TEXT, "",
+     "encoding of the record key; empty: delta_byte_array in tables of layout lsm_tree, whose files are sorted by it, "
+     "default in others",
+     false, NULL},
     {"sluice.scan.pruning", SL_SETTING_BOOL, "true",
      "leave out rows by statistics before they are read; false is for comparing", false, NULL},
     {"sluice.threads", SL_SETTING_INT, "0", "threads; 0: one a core", false, NULL},
@@ -151,6 +224,7 @@ sl_status sl_setting_check(const char *key, const char *value)
     if (!s)
         return unknown(key);
     enum sl_parquet_codec codec;
+    enum sl_parquet_encoding encoding;
     uint64_t bytes;
     int64_t number;
     if (s->only && strcmp(value, s->only) != 0)
@@ -172,6 +246,8 @@ sl_status sl_setting_check(const char *key, const char *value)
     case SL_SETTING_TEXT:
         if (strcmp(key, "hoodie.parquet.compression.codec") == 0)
             SL_TRY_CTX(sl_parquet_codec_named(value, &codec), "setting %s", key);
+        if (strcmp(key, "sluice.parquet.encoding") == 0 || (strcmp(key, "sluice.parquet.key.encoding") == 0 && *value))
+            SL_TRY_CTX(sl_parquet_encoding_named(value, &encoding), "setting %s", key);
         return SL_OK;
     }
     return SL_OK;

@@ -33,7 +33,7 @@ static sl_status groups_open(struct new_groups *g)
                                 .task = g->task,
                                 .attempt = g->flush->numbers.attempt,
                                 .prev_commit = "null"};
-    return sl_file_writer_open(g->flush->table, g->flush->txn, g->flush->schema, &spec, &g->open);
+    return sl_file_writer_open(g->flush->table, g->flush->txn, &g->flush->schema, &spec, &g->open);
 }
 
 static sl_status groups_close(struct new_groups *g)

@@ -1,17 +1,21 @@
 /*
  * Rows to file groups: partition path and bucket of each row name its group, a counting sort over the batch
- * gathers each group's rows, and they go to the group's sorter in arrival order. When the budget is used up
- * the largest sorter spills.
+ * gathers each group's rows, and they go to the group's sorter in arrival order. When the pool runs dry the
+ * largest idle group is relieved of its rows.
  */
 #include "write/write_int.h"
 #include <stdio.h>
 #include <string.h>
 
-void router_init(struct router *r, const sl_table *table, const sl_type *schema)
+void router_init(struct router *r, const sl_table *table, const sl_type *schema, uint64_t pool_bytes)
 {
     memset(r, 0, sizeof *r);
     r->table = table;
     r->schema = sl_type_ref(schema);
+    r->pool.parent = table->runtime.budget;
+    r->pool.limit = pool_bytes < SIZE_MAX ? (size_t)pool_bytes : SIZE_MAX;
+    r->runtime = table->runtime;
+    r->runtime.budget = &r->pool;
 }
 
 void router_free(struct router *r)
@@ -148,9 +152,7 @@ static sl_status group_index(struct router *r, size_t partition, uint32_t bucket
         r->groups = grown;
         r->group_cap = cap;
     }
-    struct write_group *g = &r->groups[r->group_count];
-    *g = (struct write_group){.bucket = bucket, .partition = partition};
-    SL_TRY(sl_sorter_new(r->schema, sl_meta_names[SL_META_RECORD_KEY], &r->table->runtime, &g->sorter));
+    r->groups[r->group_count] = (struct write_group){.bucket = bucket, .partition = partition};
     *known = ++r->group_count;
     *out = r->group_count - 1;
     return SL_OK;
@@ -221,60 +223,94 @@ static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-#define SPILL_WORTHWHILE (1 << 20) /* smaller sorters are left alone: their runs would be crumbs */
-
-/* The sorter that holds the most memory, if that is more than `more_than` bytes. */
-static sl_status spill_largest(struct router *r, size_t more_than, bool *spilled)
+static size_t group_memory(const struct write_group *g)
 {
-    struct write_group *largest = NULL;
-    size_t most = more_than;
-    for (size_t i = 0; i < r->group_count; i++)
-        if (sl_sorter_memory(r->groups[i].sorter) > most) {
-            most = sl_sorter_memory(r->groups[i].sorter);
-            largest = &r->groups[i];
-        }
-    *spilled = largest != NULL;
-    if (!largest)
-        return SL_OK;
-    r->spilled_runs++;
-    return sl_sorter_spill(largest->sorter);
+    return g->sorter ? sl_sorter_memory(g->sorter) : 0;
 }
 
-/* A sorter without rows finds no room when many small ones hold the budget: then crumbs must do. */
-static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows,
-                             size_t count)
-{
-    sl_sorter *sorter = r->groups[group].sorter;
-    for (;;) {
-        bool spilled;
-        sl_status status = sl_sorter_append(sorter, batch, rows, count);
-        if (sl_status_code(status) != SL_E_MEMORY || !sl_sorter_usable(sorter))
-            return status;
-        sl_status spill = spill_largest(r, 0, &spilled);
-        if (spill || !spilled) {
-            (void)sl_status_ignore(spill);
-            return status;
-        }
-        sl_status_free(status);
-    }
-}
-
-static size_t sorters_memory(const struct router *r)
+size_t router_memory(const struct router *r)
 {
     size_t used = 0;
     for (size_t i = 0; i < r->group_count; i++)
-        used += sl_sorter_memory(r->groups[i].sorter);
+        used += group_memory(&r->groups[i]);
     return used;
 }
 
-/* Half of the budget is the sorters': the rest is for the commit's merges and encoders. */
-static sl_status make_room(struct router *r)
+int64_t router_largest(const struct router *r, int64_t besides)
 {
-    const sl_budget *budget = r->table->runtime.budget;
-    if (!budget || !budget->limit)
+    int64_t largest = -1;
+    size_t most = 0;
+    for (size_t i = 0; i < r->group_count; i++)
+        if ((int64_t)i != besides && group_memory(&r->groups[i]) > most) {
+            most = group_memory(&r->groups[i]);
+            largest = (int64_t)i;
+        }
+    return largest;
+}
+
+/* A record that no empty pool could hold is refused before any row of its batch is taken. */
+static sl_status check_record_sizes(const struct router *r, const sl_batch *batch)
+{
+    if (!r->pool.limit || sl_batch_bytes(batch) <= r->pool.limit)
         return SL_OK;
-    for (bool spilled = true; spilled && sorters_memory(r) > budget->limit / 2;)
-        SL_TRY(spill_largest(r, SPILL_WORTHWHILE, &spilled));
+    for (int64_t i = 0; i < batch->rows; i++) {
+        sl_batch *row;
+        SL_TRY(sl_batch_copy(batch, i, 1, &row));
+        size_t bytes = sl_batch_bytes(row);
+        sl_batch_unref(row);
+        if (bytes > r->pool.limit)
+            return sl_hint(sl_input("row %" PRId64
+                                    ": a record of %zu bytes, more than the %zu bytes in which "
+                                    "rows are collected",
+                                    i, bytes, r->pool.limit),
+                           "sluice.memory (--memory) must be larger");
+    }
+    return SL_OK;
+}
+
+static sl_status sorter_of(struct router *r, struct write_group *g, sl_sorter **out)
+{
+    if (!g->sorter) {
+        SL_TRY(sl_sorter_new(r->schema, sl_meta_names[SL_META_RECORD_KEY], &r->runtime, &g->sorter));
+        g->waiting_since = sl_monotonic();
+    }
+    *out = g->sorter;
+    return SL_OK;
+}
+
+/* The pool is dry: the largest idle group goes first, the one that wants the rows last. When nothing is left
+ * to take away, the rows are too many at once. */
+static sl_status append_rows(struct router *r, size_t group, const sl_batch *batch, const uint32_t *rows,
+                             size_t count)
+{
+    for (;;) {
+        sl_sorter *sorter;
+        SL_TRY(sorter_of(r, &r->groups[group], &sorter));
+        sl_status status = sl_sorter_append(sorter, batch, rows, count);
+        if (sl_status_code(status) != SL_E_MEMORY || !sl_sorter_usable(sorter))
+            return status;
+        int64_t victim = router_largest(r, (int64_t)group);
+        if (victim < 0 && sl_sorter_memory(sorter) > 0)
+            victim = (int64_t)group;
+        if (victim < 0 && count == 1)
+            return status;
+        sl_status_free(status);
+        if (victim < 0) {
+            SL_TRY(append_rows(r, group, batch, rows, count / 2));
+            return append_rows(r, group, batch, rows + count / 2, count - count / 2);
+        }
+        SL_TRY(r->relieve(r->owner, (size_t)victim));
+    }
+}
+
+/* The rows of `r->rows`, group by group; group_rows holds each group's start. */
+static sl_status append_touched(struct router *r, const sl_batch *batch, size_t touched_count)
+{
+    for (size_t t = 0; t < touched_count; t++) {
+        size_t start = r->group_rows[r->touched[t]];
+        size_t stop = t + 1 < touched_count ? r->group_rows[r->touched[t + 1]] : (size_t)batch->rows;
+        SL_TRY(append_rows(r, r->touched[t], batch, r->rows + start, stop - start));
+    }
     return SL_OK;
 }
 
@@ -282,24 +318,19 @@ sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *ke
                      const sl_array *partitions)
 {
     size_t touched_count;
+    SL_TRY(check_record_sizes(r, batch));
     SL_TRY(scratch_for_rows(r, (size_t)batch->rows));
     SL_TRY(router_bucket_of_keys(r->table, keys, r->buckets));
-    SL_TRY(assign_groups(r, batch, partitions, &touched_count));
+    sl_status status = assign_groups(r, batch, partitions, &touched_count);
     /* counting sort: group_rows becomes each group's end, walking backwards keeps arrival order */
     size_t end = 0;
-    for (size_t t = 0; t < touched_count; t++)
+    for (size_t t = 0; t < touched_count && !status; t++)
         r->group_rows[r->touched[t]] = end += r->group_rows[r->touched[t]];
-    for (int64_t i = batch->rows; i-- > 0;)
+    for (int64_t i = batch->rows; i-- > 0 && !status;)
         r->rows[--r->group_rows[r->group_of_row[i]]] = (uint32_t)i;
-    sl_status status = SL_OK;
-    for (size_t t = 0; t < touched_count; t++) { /* group_rows now holds each group's start */
-        size_t start = r->group_rows[r->touched[t]];
-        size_t stop = t + 1 < touched_count ? r->group_rows[r->touched[t + 1]] : (size_t)batch->rows;
-        if (!status)
-            status = append_rows(r, r->touched[t], batch, r->rows + start, stop - start);
-    }
+    if (!status)
+        status = append_touched(r, batch, touched_count);
     for (size_t t = 0; t < touched_count; t++)
         r->group_rows[r->touched[t]] = 0;
-    SL_TRY(status);
-    return make_room(r);
+    return status;
 }

@@ -9,7 +9,6 @@ struct stamp_stream {
     const sl_write_schema *schema;
     struct stamp stamp;
     char prefix[64]; /* "<instant>_<task>_" */
-    uint64_t next_number;
 };
 
 /* "<instant>_<task>_<n>", n counting the task's rows. */
@@ -29,7 +28,7 @@ static sl_status sequence_numbers(struct stamp_stream *s, int64_t rows, sl_array
         at += prefix;
         char digits[20];
         size_t n = 0;
-        uint64_t number = s->next_number++;
+        uint64_t number = (*s->stamp.rows_stamped)++;
         do
             digits[n++] = (char)('0' + number % 10);
         while (number /= 10);
@@ -103,7 +102,7 @@ sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struc
         sl_stream_close(rows);
         return sl_nomem();
     }
-    *s = (struct stamp_stream){{schema->full, stamp_next, stamp_close}, rows, schema, *stamp, "", 0};
+    *s = (struct stamp_stream){{schema->full, stamp_next, stamp_close}, rows, schema, *stamp, ""};
     snprintf(s->prefix, sizeof s->prefix, "%s_%" PRIu32 "_", stamp->instant, stamp->task);
     *out = &s->base;
     return SL_OK;

@@ -271,12 +271,10 @@ static sl_status append_rows(struct scatter *s, size_t target, const sl_batch *b
         sl_status status = sl_sorter_append(s->sorters[target], batch, rows, count);
         if (sl_status_code(status) != SL_E_MEMORY || !sl_sorter_usable(s->sorters[target]))
             return status;
-        sl_status spill = spill_largest(s, &spilled);
-        if (spill || !spilled) {
-            (void)sl_status_ignore(spill);
-            return status;
-        }
         sl_status_free(status);
+        SL_TRY(spill_largest(s, &spilled));
+        if (!spilled) /* others hold the budget, and may wait for us */
+            return sl_sorter_force(s->sorters[target], batch, rows, count);
     }
 }
 

@@ -64,6 +64,21 @@ struct routing {
     struct write_targets *per_group; /* as many as the router has groups: one a partition */
 };
 
+/* The targets' sorters need memory beside those that are read: where the budget is tight the rows wait on disk. */
+static sl_status make_room(const struct flush *flush, const struct router *router)
+{
+    const sl_budget *budget = flush->table->runtime.budget;
+    size_t used = 0;
+    for (size_t i = 0; i < router->group_count; i++)
+        used += sl_sorter_memory(router->groups[i].sorter);
+    if (!budget || !budget->limit || used <= budget->limit / 4)
+        return SL_OK;
+    for (size_t i = 0; i < router->group_count; i++)
+        if (sl_sorter_memory(router->groups[i].sorter))
+            SL_TRY(sl_sorter_spill(router->groups[i].sorter));
+    return SL_OK;
+}
+
 static const sl_partition *partition_in_view(const sl_view *view, const char *path)
 {
     for (size_t i = 0; i < view->partition_count; i++)
@@ -132,18 +147,20 @@ static sl_status collect(const struct routing *r, struct write_targets *out)
     return SL_OK;
 }
 
-sl_status unbucketed_flush(struct flush *flush, const struct router *router, uint64_t *groups)
+sl_status unbucketed_flush(struct flush *flush, const struct router *router)
 {
     struct routing r = {flush, router, NULL};
     struct writing w = {.flush = flush};
     sl_pool *pool = flush->table->runtime.pool;
     sl_status status = SL_OK;
     SL_TRY(refuse_bucket_groups(flush));
+    if (!operation_inserts(flush->operation))
+        SL_TRY(make_room(flush, router));
     SL_NEW_ARRAY(r.per_group, router->group_count + 1);
     SL_GO(sl_pool_for(pool, router->group_count, route_partition, &r));
     SL_GO(collect(&r, &w.targets));
     SL_GO(sl_pool_for(pool, w.targets.count, write_target, &w));
-    *groups = w.targets.count;
+    flush->groups += w.targets.count;
 done:
     for (size_t i = 0; i < router->group_count; i++)
         write_targets_free(&r.per_group[i]);

@@ -38,6 +38,7 @@ struct sl_write_result {
     uint64_t file_groups, partitions;
     uint64_t groups_replaced;
     uint64_t spilled_runs;
+    uint64_t flushes; /* before the commit */
     double seconds;
 };
 
@@ -51,9 +52,14 @@ typedef struct sl_writer sl_writer; /* one thread at a time */
  * columns become the table's. A delete needs the key and partition columns only. */
 SL_MUST_USE sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input,
                                      sl_writer **out);
-/* Rows of the input schema. Errors name column and row (1-based count of appended rows). After an error the
- * writer may only be closed. */
+/* Rows of the input schema. Errors name column and row (1-based count of appended rows). After SL_E_INPUT no row of the batch
+ * was taken and the writer goes on; after another error it may only be closed. */
 SL_MUST_USE sl_status sl_writer_append(sl_writer *w, sl_batch *batch);
+/* Takes all rows out of the memory: into files of the instant that the next commit publishes, or (sluice.flush.spill) into
+ * temporary ones. Happens by itself as the sluice.flush settings say. */
+SL_MUST_USE sl_status sl_writer_flush(sl_writer *w);
+/* What the next commit publishes: rows, and their bytes in memory. */
+void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes);
 /* Writes and publishes what was appended; the writer is empty again afterwards. No rows: no instant. After an
  * error nothing of it is visible, and the writer may only be closed. */
 SL_MUST_USE sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result);

@@ -4,17 +4,34 @@
 
 #include "write/write.h"
 
-/* The rows of one file group that wait to be written. */
-struct write_group {
-    uint32_t bucket;
-    size_t partition;  /* index into router.partitions */
-    sl_sorter *sorter; /* rows of router.schema */
+/* The file group of a bucket in a partition, as a view knows it. */
+struct bucket_group {
+    char file_id[80];         /* a new one where the bucket has no group yet */
+    const sl_data_file *base; /* the newest; NULL: none */
+    bool exists;              /* it has a slice */
+    uint32_t logs_written;    /* in this transaction: the last version taken */
+    uint64_t rows_stamped;
 };
 
-/* Sends rows to their file group's sorter. */
+/* A file group that rows come for: those that wait, and where they go in the open transaction. */
+struct write_group {
+    uint32_t bucket;
+    size_t partition;          /* index into router.partitions */
+    sl_sorter *sorter;         /* rows of router.schema; NULL: none wait */
+    double waiting_since;      /* sl_monotonic() of the oldest of them */
+    bool is_placed;            /* `place` is known */
+    struct bucket_group place; /* in the open transaction */
+};
+
+/* Sends rows to their file group's sorter. All sorters share one pool of memory; when it is used up the owner is asked to
+ * take a group's rows away. */
 struct router {
     const sl_table *table;
     const sl_type *schema; /* of the sorters: record key, then the columns that are written */
+    sl_budget pool;        /* part of the table's budget */
+    sl_runtime runtime;    /* the table's, with the pool for its budget */
+    sl_status (*relieve)(void *owner, size_t group); /* spills or flushes what waits in a group */
+    void *owner;
     sl_strings partitions;
     size_t *partition_slots; /* open addressing: index + 1 into partitions */
     size_t partition_cap;
@@ -22,16 +39,19 @@ struct router {
     size_t groups_of_cap;
     struct write_group *groups;
     size_t group_count, group_cap;
-    uint64_t spilled_runs;
     /* scratch of one batch, kept between batches */
     uint32_t *buckets, *group_of_row, *rows;
     size_t *touched, *group_rows; /* group_rows: per group, cleared after use */
     size_t scratch_rows, scratch_groups;
 };
-void router_init(struct router *r, const sl_table *table, const sl_type *schema);
-/* keys, partitions: one value a row of `batch` (whose schema is r->schema). */
+void router_init(struct router *r, const sl_table *table, const sl_type *schema, uint64_t pool_bytes);
+/* keys, partitions: one value a row of `batch` (whose schema is r->schema). SL_E_INPUT: nothing was taken. After another
+ * failure the router may only be freed. */
 SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys,
                                  const sl_array *partitions);
+/* The group that holds the most memory, `besides` left out; -1: no row waits in memory. */
+int64_t router_largest(const struct router *r, int64_t besides);
+size_t router_memory(const struct router *r);
 void router_free(struct router *r);
 
 /* Without a bucket index all rows of a partition wait together, as if they were one bucket. */
@@ -43,6 +63,7 @@ SL_MUST_USE sl_status router_bucket_of_keys(const sl_table *table, const sl_arra
 struct stamp {
     const char *instant, *partition, *file_id;
     uint32_t task;
+    uint64_t *rows_stamped; /* counts the group's rows in the transaction */
 };
 SL_MUST_USE sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp,
                                  sl_stream **out);
@@ -82,16 +103,12 @@ struct flush_numbers {
     uint32_t first_task; /* number of the first group's task: enters write tokens and sequence numbers */
     uint32_t attempt;
 };
-/* The write of what was appended inside a transaction of another process; its stats are collected by `txn`. */
 const sl_strings *writer_partitions(const sl_writer *w); /* that its rows touch; borrowed */
-SL_MUST_USE sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
+/* Makes the writer write into the transaction of another process; its stats are collected by `txn`, which stays the
+ * caller's. */
+SL_MUST_USE sl_status writer_join(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
+SL_MUST_USE sl_status writer_finish_task(sl_writer *w); /* instead of a commit */
 
-/* The file group of a bucket in a partition, as a view knows it. */
-struct bucket_group {
-    char file_id[80];         /* a new one where the bucket has no group yet */
-    const sl_data_file *base; /* the newest; NULL: none */
-    bool exists;              /* it has a slice */
-};
 /* Where the table's properties do not store the bucket count: keys of each partition in the view must lie where the count
  * puts them. */
 SL_MUST_USE sl_status bucket_count_check(const sl_table *table, const sl_view *view);
@@ -100,16 +117,39 @@ SL_MUST_USE sl_status bucket_count_check(const sl_table *table, const sl_view *v
 SL_MUST_USE sl_status bucket_group_find(const sl_table *table, const sl_view *view, const char *partition,
                                         uint32_t bucket, struct bucket_group *out);
 
-/* What one commit's tasks share. */
+/* An open transaction: what its flushes share. */
 struct flush {
     sl_table *table;
     sl_txn *txn;
-    const sl_write_schema *schema;
-    const sl_view *view; /* of the touched partitions */
+    sl_write_schema schema;
     enum sl_operation operation;
     bool saw_deletes; /* some row may be a delete */
+    bool is_early;    /* groups may be flushed again: new ones get logs as well */
     struct flush_numbers numbers;
+    const sl_view *view; /* the newest of `views` */
+    sl_view **views;     /* places of groups borrow from them */
+    size_t view_count, view_cap;
+    uint64_t groups; /* file groups that got rows */
     atomic_uint_fast64_t inserted, updated, deleted, rows_written, files, bytes;
+};
+/* `data`: the table's columns after this write. The transaction stays the caller's. flush_free frees what a failed init
+ * left. */
+SL_MUST_USE sl_status flush_init(struct flush *flush, sl_table *table, enum sl_operation operation, sl_txn *txn,
+                                 const sl_type *data);
+void flush_free(struct flush *flush); /* zero-initialised is fine */
+/* Writes what waits in these groups of the router (indexes), in parallel; afterwards nothing waits there. */
+SL_MUST_USE sl_status flush_groups(struct flush *flush, struct router *router, const size_t *which,
+                                   size_t count);
+
+/* Rows on their way into a file group. */
+struct flush_task {
+    struct flush *flush;
+    sl_sorter *sorter;
+    const char *partition;
+    uint32_t number;
+    struct bucket_group *group;
+    struct sl_run *runs; /* owned array; streams are handed to the merge */
+    size_t run_count;
 };
 enum flush_way {
     FLUSH_BY_LAYOUT,  /* a log where the group has a slice and the layout has logs, else a base file */
@@ -118,7 +158,14 @@ enum flush_way {
 };
 /* Writes the rows of a sorter into a file group. */
 SL_MUST_USE sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partition,
-                                 const struct bucket_group *group, enum flush_way way, uint32_t number);
+                                 struct bucket_group *group, enum flush_way way, uint32_t number);
+/* ... as sorted logs: reduced to operands, or merged by key only. */
+SL_MUST_USE sl_status flush_to_logs(struct flush_task *t);
+SL_MUST_USE sl_status flush_merge_rules(const struct flush_task *t, bool keeps_duplicates,
+                                        struct sl_merge_options *out);
+/* The merge owns the task's streams whatever it returns. `counts` may be NULL. */
+SL_MUST_USE sl_status flush_merge_open(struct flush_task *t, const struct sl_merge_options *rules,
+                                       struct sl_merge_counts *counts, sl_stream **out);
 void flush_count(struct flush *flush, const sl_write_stat *stat, uint64_t bytes);
 /* Sorted rows as base files of new groups, each up to hoodie.parquet.max.file.size: ascending key ranges. */
 SL_MUST_USE sl_status new_groups_write(struct flush *flush, const char *partition, uint32_t task,
@@ -139,8 +186,8 @@ struct write_targets {
     size_t count, cap;
 };
 SL_MUST_USE sl_status write_targets_add(struct write_targets *list, const struct write_target *target);
-/* Writes what the router collected; one sorter a partition. *groups: file groups that got rows. */
-SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, const struct router *router, uint64_t *groups);
+/* Writes what the router collected; one sorter a partition. */
+SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, const struct router *router);
 /* Sends the rows of a partition to the groups that hold their keys, or, as inserts, to small files and new groups. */
 SL_MUST_USE sl_status targets_of_partition(const struct flush *flush, const sl_partition *partition,
                                            sl_sorter *rows, const sl_type *schema, struct write_targets *out);
@@ -163,9 +210,5 @@ int64_t pack_choose(struct pack_candidates *c, const uint8_t *key, size_t len);
 void pack_candidates_free(struct pack_candidates *c);
 /* Bytes of a stored record, estimated from the newest commits (spec/write-path.md 7). */
 SL_MUST_USE sl_status record_size_estimate(const sl_table *table, const sl_timeline *timeline, int64_t *out);
-
-/* Writes one file group: a task of the commit. */
-SL_MUST_USE sl_status flush_group(struct flush *flush, struct write_group *group, const char *partition,
-                                  uint32_t task);
 
 #endif

@@ -209,8 +209,9 @@ sl_status sl_write_job_run(sl_table *table, const json_t *json, sl_stream *rows,
     SL_GO(sl_txn_join(table, sl_write_action(table, task.operation), task.instant, &txn));
     SL_GO(sl_random_bytes(&attempt, sizeof attempt));
     SL_GO(sl_writer_open(table, task.operation, rows->schema, &w));
+    SL_GO(writer_join(w, txn, &(struct flush_numbers){task.number * GROUPS_PER_TASK, attempt >> 1}));
     SL_GO(append_rows(w, table, &task, rows, &rows_in));
-    SL_GO(writer_run_task(w, txn, &(struct flush_numbers){task.number * GROUPS_PER_TASK, attempt >> 1}));
+    SL_GO(writer_finish_task(w));
     SL_GO(sl_txn_result(txn, json, &answer));
     SL_GO(answer_add(answer, rows_in, writer_partitions(w)));
     *result = answer;

@@ -1,7 +1,24 @@
-/* The writer: input checks, keys, buffering, and the commit that ties the tasks together. */
+/*
+ * The writer: input checks, keys, buffering, and the transaction that ties the flushes together.
+ *
+ * Rows wait in the sorters of their file groups. What has no room there leaves in one of two ways:
+ *
+ *   spilled   as a sorted run to a temporary file, so that the commit writes one run a file group: the way of the batch
+ *             verbs, and of everything that writes base files
+ *   flushed   early, as a log of the group inside an open transaction (sluice.flush.spill=false, lsm_tree only): nothing is
+ *             written twice, and the commit has little left to do
+ */
 #include "write/write_int.h"
 #include <stdio.h>
 #include <string.h>
+
+/* When a group's rows leave the memory. */
+struct flush_policy {
+    bool is_early;         /* they are flushed, else spilled */
+    uint64_t bucket_bytes; /* early: a group that holds so much is full */
+    uint64_t pool_bytes;   /* all groups together */
+    double wait_seconds;   /* early: rows wait no longer; 0: for ever */
+};
 
 struct sl_writer {
     sl_table *table;
@@ -9,13 +26,52 @@ struct sl_writer {
     const sl_type *columns; /* what a row is conformed to before its key is made: table columns, or a delete's
                                key columns */
     const sl_type *buffered; /* record key, then `columns` (a delete: then the ordering columns, null) */
+    struct flush_policy policy;
     struct router router;
-    uint64_t rows_in;
+    sl_txn *txn;  /* open since the first flush; NULL: none */
+    bool is_task; /* the transaction belongs to somebody else */
+    struct flush flush;
+    uint64_t rows_in, bytes_in; /* since the last commit */
+    uint64_t spilled_runs, flushes;
     bool saw_deletes;
+    bool failed; /* rows may be lost: it may only be closed */
     double start;
 };
 
 /* ---- open ---------------------------------------------------------------------------------------------- */
+
+/* Base files are written once: what goes to one is never flushed before the commit. */
+static bool can_flush_early(const sl_table *table, enum sl_operation operation)
+{
+    return table->type == SL_MERGE_ON_READ && table->buckets.buckets > 0 && !operation_replaces(operation);
+}
+
+static sl_status policy_read(const sl_table *table, enum sl_operation operation, struct flush_policy *out)
+{
+    int64_t wait_ms;
+    const sl_budget *budget = table->runtime.budget;
+    *out = (struct flush_policy){.is_early = can_flush_early(table, operation) &&
+                                             !sl_table_setting_true(table, "sluice.flush.spill", true)};
+    SL_TRY(sl_table_setting_bytes(table, "sluice.flush.bucket.bytes", 64 << 20, &out->bucket_bytes));
+    SL_TRY(sl_table_setting_bytes(table, "sluice.flush.task.bytes", 0, &out->pool_bytes));
+    SL_TRY(sl_table_setting_int(table, "sluice.flush.interval.ms", 0, &wait_ms));
+    if (wait_ms < 0)
+        return sl_input("setting sluice.flush.interval.ms: %" PRId64 " is negative", wait_ms);
+    out->wait_seconds = (double)wait_ms / 1000;
+    /* The other half is for merges and encoders. */
+    if (budget && budget->limit && (!out->pool_bytes || out->pool_bytes > budget->limit / 2))
+        out->pool_bytes = budget->limit / 2;
+    return SL_OK;
+}
+
+static sl_status relieve(void *owner, size_t group);
+
+static void router_start(sl_writer *w)
+{
+    router_init(&w->router, w->table, w->buffered, w->policy.pool_bytes);
+    w->router.relieve = relieve;
+    w->router.owner = w;
+}
 
 sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input, sl_writer **out)
 {
@@ -33,7 +89,8 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
                                     : writer_row_columns(table, current, input, &w->columns));
     SL_GO(sl_keygen_check(&table->keygen, w->columns, &table->runtime));
     SL_GO(writer_buffer_schema(table, operation, w->columns, current, &w->buffered));
-    router_init(&w->router, table, w->buffered);
+    SL_GO(policy_read(table, operation, &w->policy));
+    router_start(w);
     *out = w;
 done:
     sl_type_unref(current);
@@ -47,12 +104,15 @@ void sl_writer_close(sl_writer *w)
     if (!w)
         return;
     router_free(&w->router);
+    flush_free(&w->flush);
+    if (!w->is_task)
+        sl_txn_abort(w->txn);
     sl_type_unref(w->columns);
     sl_type_unref(w->buffered);
     sl_free(w);
 }
 
-/* ---- append -------------------------------------------------------------------------------------------- */
+/* ---- rows as they are kept -------------------------------------------------------------------------------------------- */
 
 /* The rows as the sorters keep them. */
 static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_array *keys, sl_batch **out)
@@ -114,19 +174,115 @@ static bool may_have_deletes(const sl_writer *w, const sl_batch *rows)
     return rules.marker_column || (rules.delete_column && any_true(rows, rules.delete_column));
 }
 
+/* ---- flush --------------------------------------------------------------------------------------------- */
+
+static sl_status flush_begin(sl_writer *w, const sl_timeline *timeline)
+{
+    const sl_type *data;
+    SL_TRY(writer_commit_schema(w->table, w->operation, w->columns, timeline, &data));
+    sl_status status = flush_init(&w->flush, w->table, w->operation, w->txn, data);
+    sl_type_unref(data);
+    w->flush.is_early = w->policy.is_early;
+    return status;
+}
+
+static sl_status txn_begin(sl_writer *w)
+{
+    if (w->txn)
+        return SL_OK;
+    SL_TRY(write_begin(w->table, w->operation, &w->txn));
+    return flush_begin(w, sl_txn_timeline(w->txn));
+}
+
+typedef bool (*group_test)(const sl_writer *w, const struct write_group *g);
+
+/* Writes the groups with rows that the test names. */
+static sl_status flush_where(sl_writer *w, group_test wanted, uint64_t *flushed)
+{
+    size_t count = 0, *which;
+    SL_NEW_ARRAY(which, w->router.group_count + 1);
+    for (size_t i = 0; i < w->router.group_count; i++)
+        if (w->router.groups[i].sorter && wanted(w, &w->router.groups[i]))
+            which[count++] = i;
+    sl_status status = count ? txn_begin(w) : SL_OK;
+    w->flush.saw_deletes = w->saw_deletes;
+    if (count && !status)
+        status = flush_groups(&w->flush, &w->router, which, count);
+    *flushed += count;
+    w->failed = w->failed || status;
+    sl_free(which);
+    return status;
+}
+
+static sl_status flush_one_early(sl_writer *w, size_t group)
+{
+    SL_TRY(txn_begin(w));
+    w->flush.saw_deletes = w->saw_deletes;
+    w->flushes++;
+    return flush_groups(&w->flush, &w->router, &group, 1);
+}
+
+static sl_status spill_one(sl_writer *w, size_t group)
+{
+    w->spilled_runs++;
+    return sl_sorter_spill(w->router.groups[group].sorter);
+}
+
+static sl_status relieve(void *owner, size_t group)
+{
+    sl_writer *w = owner;
+    sl_status status = w->policy.is_early ? flush_one_early(w, group) : spill_one(w, group);
+    w->failed = w->failed || status;
+    return status;
+}
+
+static bool is_waiting(const sl_writer *w, const struct write_group *g)
+{
+    (void)w;
+    return sl_sorter_rows(g->sorter) > 0;
+}
+
+static bool is_overdue(const sl_writer *w, const struct write_group *g)
+{
+    return is_waiting(w, g) && sl_monotonic() - g->waiting_since >= w->policy.wait_seconds;
+}
+
+static bool is_full(const sl_writer *w, const struct write_group *g)
+{
+    return sl_sorter_memory(g->sorter) >= w->policy.bucket_bytes;
+}
+
+/* ---- append -------------------------------------------------------------------------------------------- */
+
+static sl_status take_rows(sl_writer *w, const sl_batch *rows, const sl_array *keys,
+                           const sl_array *partitions)
+{
+    if (w->policy.is_early && w->policy.wait_seconds > 0)
+        SL_TRY(flush_where(w, is_overdue, &w->flushes));
+    SL_TRY(router_add(&w->router, rows, keys, partitions));
+    return w->policy.is_early ? flush_where(w, is_full, &w->flushes) : SL_OK;
+}
+
+/* A refusal (SL_E_INPUT) comes before the first row is taken. */
 sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
 {
     sl_batch *rows = NULL, *buffered = NULL;
     sl_array *keys = NULL, *partitions = NULL;
     sl_status status = SL_OK;
+    if (w->failed)
+        return sl_internal("an append to a writer that has failed");
     SL_TRY(sl_check_cancel(&w->table->runtime));
     SL_GO(sl_batch_conform(batch, w->columns, &rows));
     SL_GO(check_ordering(w, rows));
     SL_GO(sl_keygen_apply(&w->table->keygen, rows, &keys, &partitions));
     SL_GO(buffered_batch(w, rows, keys, &buffered));
-    SL_GO(router_add(&w->router, buffered, keys, partitions));
     w->saw_deletes = w->saw_deletes || may_have_deletes(w, rows);
+    status = take_rows(w, buffered, keys, partitions);
+    w->failed = w->failed || (status && sl_status_code(status) != SL_E_INPUT);
+    if (status)
+        goto done;
     w->rows_in += (uint64_t)batch->rows;
+    w->bytes_in += sl_batch_bytes(buffered);
     sl_progress(&w->table->runtime, "reading", w->rows_in, 0);
 done:
     sl_batch_unref(rows);
@@ -138,61 +294,29 @@ done:
                   : SL_OK;
 }
 
+void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes)
+{
+    *rows = w->rows_in;
+    *bytes = w->bytes_in;
+}
+
 /* ---- commit -------------------------------------------------------------------------------------------- */
 
-struct commit {
-    sl_writer *writer;
-    struct flush flush;
-    uint64_t groups; /* file groups that got rows */
-    atomic_uint_fast64_t done;
-};
-
-static sl_status commit_task(void *context, size_t index)
+static void result_fill(const sl_writer *w, struct sl_write_result *r)
 {
-    struct commit *c = context;
-    struct write_group *group = &c->writer->router.groups[index];
-    SL_TRY(sl_check_cancel(&c->writer->table->runtime));
-    SL_TRY(
-        flush_group(&c->flush, group, c->writer->router.partitions.items[group->partition], (uint32_t)index));
-    sl_progress(&c->writer->table->runtime, "writing", atomic_fetch_add(&c->done, 1) + 1,
-                c->writer->router.group_count);
-    return SL_OK;
-}
-
-static sl_status write_all(sl_writer *w, sl_txn *txn, const sl_write_schema *schema, struct commit *c)
-{
-    sl_view view = {0};
-    SL_TRY(sl_view_load(w->table, &(struct sl_view_options){.partitions = &w->router.partitions}, &view));
-    c->writer = w;
-    c->flush.table = w->table;
-    c->flush.txn = txn;
-    c->flush.schema = schema;
-    c->flush.view = &view;
-    c->flush.operation = w->operation;
-    c->flush.saw_deletes = w->saw_deletes;
-    c->groups = w->router.group_count;
-    sl_status status = SL_OK;
-    if (w->table->buckets.buckets == 0)
-        status = unbucketed_flush(&c->flush, &w->router, &c->groups);
-    else if (!(status = bucket_count_check(w->table, &view)))
-        status = sl_pool_for(w->table->runtime.pool, w->router.group_count, commit_task, c);
-    sl_view_free(&view);
-    return status;
-}
-
-static void result_fill(const sl_writer *w, const struct commit *c, struct sl_write_result *r)
-{
+    const struct flush *f = &w->flush;
     r->rows_in = w->rows_in;
-    r->rows_written = atomic_load(&c->flush.rows_written);
-    r->inserted = atomic_load(&c->flush.inserted);
-    r->updated = atomic_load(&c->flush.updated);
-    r->deleted = atomic_load(&c->flush.deleted);
-    r->files = atomic_load(&c->flush.files);
-    r->bytes = atomic_load(&c->flush.bytes);
+    r->rows_written = atomic_load(&f->rows_written);
+    r->inserted = atomic_load(&f->inserted);
+    r->updated = atomic_load(&f->updated);
+    r->deleted = atomic_load(&f->deleted);
+    r->files = atomic_load(&f->files);
+    r->bytes = atomic_load(&f->bytes);
     r->counts_known = w->table->type == SL_COPY_ON_WRITE || operation_replaces(w->operation);
-    r->file_groups = c->groups;
+    r->file_groups = f->groups;
     r->partitions = w->router.partitions.count;
-    r->spilled_runs = w->router.spilled_runs;
+    r->spilled_runs = w->spilled_runs;
+    r->flushes = w->flushes;
     r->seconds = sl_monotonic() - w->start;
 }
 
@@ -200,64 +324,77 @@ static void result_fill(const sl_writer *w, const struct commit *c, struct sl_wr
 static void writer_reset(sl_writer *w)
 {
     router_free(&w->router);
-    w->rows_in = 0;
+    flush_free(&w->flush);
+    memset(&w->flush, 0, sizeof w->flush);
+    w->rows_in = w->bytes_in = w->spilled_runs = w->flushes = 0;
     w->saw_deletes = false;
     w->start = sl_monotonic();
-    router_init(&w->router, w->table, w->buffered);
+    router_start(w);
 }
 
-/* The middle of every write: the groups' files, inside a transaction that somebody else may hold. */
-static sl_status writer_flush(sl_writer *w, sl_txn *txn, const sl_timeline *timeline,
-                              const struct flush_numbers *numbers, sl_write_schema *schema, struct commit *c)
+static sl_status spill_all(sl_writer *w)
 {
-    const sl_type *data;
-    SL_TRY(writer_commit_schema(w->table, w->operation, w->columns, timeline, &data));
-    sl_status status = sl_write_schema_init(w->table, data, schema);
-    sl_type_unref(data);
-    c->flush.numbers = *numbers;
-    return status ? status : write_all(w, txn, schema, c);
+    for (size_t i = 0; i < w->router.group_count; i++)
+        if (w->router.groups[i].sorter)
+            SL_TRY(relieve(w, i));
+    return SL_OK;
+}
+
+sl_status sl_writer_flush(sl_writer *w)
+{
+    if (w->failed)
+        return sl_internal("a flush of a writer that has failed");
+    sl_status status = w->policy.is_early ? flush_where(w, is_waiting, &w->flushes) : spill_all(w);
+    return status;
+}
+
+static sl_status publish(sl_writer *w, struct sl_write_result *r)
+{
+    uint64_t flushed = 0;
+    SL_TRY(txn_begin(w));
+    memcpy(r->instant, sl_txn_instant(w->txn), SL_INSTANT_BYTES);
+    SL_TRY(flush_where(w, is_waiting, &flushed));
+    SL_TRY(replace_groups(w->table, w->operation, &w->router.partitions, w->txn, &r->groups_replaced));
+    sl_txn *committing = w->txn;
+    w->txn = NULL;
+    return sl_txn_commit(committing, w->flush.schema.data_text, r->completed);
 }
 
 sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 {
     struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table, w->operation))};
-    struct commit c = {0};
-    sl_write_schema schema = {0};
-    sl_txn *txn = NULL;
     bool has_work;
-    sl_status status = SL_OK;
+    if (w->failed)
+        return sl_internal("a commit of a writer that has failed");
     SL_TRY(replace_has_work(w->table, w->operation, w->rows_in, &has_work));
-    if (!has_work) {
-        result_fill(w, &c, &r);
-        *result = r;
-        return SL_OK;
+    if (has_work) {
+        sl_status status = publish(w, &r);
+        w->failed = status != SL_OK;
+        SL_TRY(status);
     }
-    SL_GO(write_begin(w->table, w->operation, &txn));
-    memcpy(r.instant, sl_txn_instant(txn), SL_INSTANT_BYTES);
-    SL_GO(writer_flush(w, txn, sl_txn_timeline(txn), &(struct flush_numbers){0}, &schema, &c));
-    SL_GO(replace_groups(w->table, w->operation, &w->router.partitions, txn, &r.groups_replaced));
-    sl_txn *committing = txn;
-    txn = NULL;
-    SL_GO(sl_txn_commit(committing, schema.data_text, r.completed));
-    result_fill(w, &c, &r);
+    result_fill(w, &r);
     *result = r;
-    writer_reset(w);
-done:
-    sl_txn_abort(txn);
-    sl_write_schema_free(&schema);
-    return status;
+    if (has_work)
+        writer_reset(w);
+    return SL_OK;
 }
 
 const sl_strings *writer_partitions(const sl_writer *w) { return &w->router.partitions; }
 
-sl_status writer_run_task(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers)
+sl_status writer_join(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers)
 {
-    struct commit c = {0};
-    sl_write_schema schema = {0};
     sl_timeline timeline;
+    w->txn = txn;
+    w->is_task = true;
     SL_TRY(sl_timeline_load(w->table, &timeline));
-    sl_status status = writer_flush(w, txn, &timeline, numbers, &schema, &c);
+    sl_status status = flush_begin(w, &timeline);
     sl_timeline_free(&timeline);
-    sl_write_schema_free(&schema);
+    w->flush.numbers = *numbers;
     return status;
+}
+
+sl_status writer_finish_task(sl_writer *w)
+{
+    uint64_t flushed = 0;
+    return flush_where(w, is_waiting, &flushed);
 }

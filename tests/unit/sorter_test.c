@@ -246,52 +246,82 @@ static void test_spills(void **state)
     sl_type_unref(schema);
 }
 
-/* A budget far below the rows: the sorter spills on its own, and gives everything back. */
+/* A budget far below the rows: an append that finds no room takes nothing, and gets through once the sorter has spilled. */
 static void test_budget(void **state)
 {
     (void)state;
     const sl_type *schema = row_schema(LONG_TS);
-    size_t count = 5000;
+    size_t count = 5000, refused = 0;
     struct item *items = random_items(count, COUNTER);
-    sl_budget budget = {.limit = 100000};
+    sl_budget total = {.limit = 120000}, budget = {.limit = 100000, .parent = &total};
     struct sl_runtime runtime = {.temp_dir = temp_folder, .budget = &budget};
     sl_sorter *sorter;
     ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
-    for (size_t from = 0; from < count; from += 250) {
-        ok(append_items(sorter, schema, items + from, 250, 100, 0));
-        assert_true(sl_sorter_memory(sorter) <= 2 * budget.limit);
+    for (size_t from = 0; from < count; from += 100) {
+        sl_status status = append_items(sorter, schema, items + from, 100, 1, 0);
+        while (sl_status_code(status) == SL_E_MEMORY) {
+            sl_status_free(status);
+            size_t taken = (size_t)sl_sorter_rows(sorter) - from;
+            assert_true(sl_sorter_usable(sorter));
+            ok(sl_sorter_spill(sorter));
+            refused++;
+            status = append_items(sorter, schema, items + from + taken, 100 - taken, 1, 0);
+        }
+        ok(status);
+        assert_true(sl_sorter_memory(sorter) <= budget.limit + budget.limit / 4);
     }
+    assert_true(refused > 3);
     qsort(items, count, sizeof *items, item_compare);
     size_t runs;
     finish_and_check(sorter, schema, 100, items, count, &runs);
-    assert_true(runs > 3);
+    assert_true(runs >= refused);
     sl_sorter_free(sorter);
     assert_int_equal(atomic_load(&budget.used), 0);
-    assert_true(atomic_load(&budget.peak) < 3 * budget.limit);
+    assert_int_equal(atomic_load(&total.used), 0);
+    assert_int_equal(atomic_load(&budget.peak), atomic_load(&total.peak));
+    assert_true(atomic_load(&budget.peak) < budget.limit + budget.limit / 4);
     free(items);
     sl_type_unref(schema);
 }
 
-/* Two sorters, one budget: the one with nothing to spill says so and has taken nothing. */
+/* Two sorters, one budget: the one that finds it used up has taken nothing. What would not fit alone is refused, too. */
 static void test_shared_budget(void **state)
 {
     (void)state;
     const sl_type *schema = row_schema(LONG_TS);
     struct item *items = random_items(300, COUNTER);
-    sl_budget budget = {.limit = 1000};
+    sl_budget budget = {.limit = 20000};
     struct sl_runtime runtime = {.temp_dir = temp_folder, .budget = &budget};
     sl_sorter *large, *small;
     ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &large));
     ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &small));
-    ok(append_items(large, schema, items, 100, 500, 0)); /* nobody else has anything: goes over the limit */
-    sl_status status = append_items(small, schema, items, 10, 1, 0);
+    size_t in_large = 0;
+    sl_status status = SL_OK;
+    for (; !status; in_large++)
+        status = append_items(large, schema, items, 1, 1, 0);
+    in_large--;
     assert_int_equal(sl_status_code(status), SL_E_MEMORY);
     sl_status_free(status);
-    assert_int_equal(sl_sorter_rows(small), 0);
+    status = append_items(small, schema, items, 100, 1, 0);
+    assert_int_equal(sl_status_code(status), SL_E_MEMORY);
+    sl_status_free(status);
+    assert_true(sl_sorter_rows(small) < 5);
     ok(sl_sorter_spill(large));
     assert_int_equal(sl_sorter_memory(large), 0);
     ok(append_items(small, schema, items, 2, 1, 0));
-    assert_int_equal(sl_sorter_rows(large), 100);
+    assert_int_equal(sl_sorter_rows(large), in_large);
+
+    uint32_t rows[300];
+    for (uint32_t i = 0; i < 300; i++)
+        rows[i] = i;
+    sl_batch *batch = items_batch(schema, items, 300);
+    assert_true(sl_batch_bytes(batch) > budget.limit);
+    ok(sl_sorter_spill(small));
+    status = sl_sorter_append(small, batch, rows, 300);
+    assert_int_equal(sl_status_code(status), SL_E_MEMORY);
+    sl_status_free(status);
+    ok(sl_sorter_append_all(small, batch)); /* goes over the budget: nobody else could help */
+    sl_batch_unref(batch);
     sl_sorter_free(large);
     sl_sorter_free(small);
     assert_int_equal(atomic_load(&budget.used), 0);

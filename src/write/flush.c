@@ -109,10 +109,11 @@ static sl_status drain(sl_stream *rows, sl_file_writer *w)
     }
 }
 
-/* Duplicates inside a base file would be handed through by readers (spec/lsm-layout.md 8.3): only inserts may keep them. */
+/* Duplicates inside a base file would be handed through by readers (spec/lsm-layout.md 8.3): only inserts may keep them. Where
+ * some rows are deletes, they are reduced with the others. */
 static bool keeps_duplicates(const struct flush *f)
 {
-    return operation_inserts(f->operation) &&
+    return operation_inserts(f->operation) && !f->saw_deletes &&
            !sl_table_setting_true(f->table, "hoodie.combine.before.insert", false);
 }
 

@@ -202,17 +202,37 @@ SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows,
 
 typedef struct sluice_scan_stats {
     size_t size;
-    uint64_t files, files_skipped;           /* opened; left out by partition */
+    uint64_t files, files_skipped;           /* read; left out by partition, bucket, or because no row matters */
     uint64_t runs;                           /* inputs of merges */
     uint64_t row_groups, row_groups_skipped; /* looked at; left out by statistics */
     uint64_t bytes_read, file_bytes;         /* compressed bytes read; total size of the files opened */
     uint64_t rows_decoded, rows_merged, rows_out;
     uint64_t comparisons, gallop_rows; /* key comparisons of merges; rows copied as stretches */
     uint64_t logs_replaced, runs_repaired;
+    uint64_t rows_skipped;         /* in files looked at: left out by bounds and Bloom filters */
+    uint64_t rows_skipped_alone;   /* of these, by columns other than the key: no other file had the keys */
+    uint64_t pages, pages_skipped; /* of the columns read: decoded; passed over */
 } sluice_scan_stats;
 SLUICE_API void sluice_scan_get_stats(const sluice_scan *s,
                                       sluice_scan_stats *stats); /* final once the stream has ended */
 SLUICE_API void sluice_scan_free(sluice_scan *s);                /* NULL is fine */
+
+typedef struct sluice_lookup_options {
+    size_t size;
+    const char *const *columns; /* NULL: all, the meta columns first */
+    size_t column_count;
+    const char *const *partitions; /* paths, as SLUICE_DESCRIBE_FILES gives them; NULL: all partitions */
+    size_t partition_count;
+    const size_t *key_bytes;  /* lengths of the keys; NULL: they end with a zero byte */
+    sluice_scan_stats *stats; /* filled in, with `size` set before; NULL: not wanted */
+} sluice_lookup_options;
+/* The rows of these record keys as of the newest commit, in no fixed order; keys that are not there give none. A key is the
+ * text that Hudi stores: the value of a single key field, "field:value,field:value" of several. The handle keeps what a
+ * later lookup needs again, so many lookups through one handle are cheap; threads may share it. The rows are read when the
+ * call returns. options NULL: all defaults. */
+SLUICE_API int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
+                             const sluice_lookup_options *options, struct ArrowArrayStream *rows,
+                             sluice_error *e);
 
 /* ---- table services, and work that runs elsewhere ------------------------------------------------------ */
 

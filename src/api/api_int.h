@@ -16,6 +16,8 @@ struct sluice_table {
     pthread_mutex_t callback_mutex; /* callbacks come one at a time */
     sl_runtime runtime;
     char *temp_dir;
+    sl_lookup *lookup; /* made by the first lookup */
+    pthread_mutex_t lookup_mutex;
 };
 
 /* Moves a status into the caller's error and gives its code; frees it. */
@@ -25,6 +27,7 @@ SL_MUST_USE sl_status api_options(const char *const *options, sl_properties *out
 SL_MUST_USE sl_status api_operation(enum sluice_operation operation, enum sl_operation *out);
 /* What a scan was asked for; borrowed from it. Gives its table. */
 sluice_table *api_scan_options(const sluice_scan *s, struct sl_scan_options *out);
+void api_read_stats(const sl_read_stats *stats, sluice_scan_stats *out);
 void api_commit_info(const struct sl_write_result *result, sluice_commit_info *info);
 
 /* A stream as Arrow stream. Takes over `rows`, also on failure. */

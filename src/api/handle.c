@@ -94,6 +94,7 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
     if (!t)
         return api_result(sl_nomem(), e);
     pthread_mutex_init(&t->callback_mutex, NULL);
+    pthread_mutex_init(&t->lookup_mutex, NULL);
     sl_status status = api_options(options, &p);
     if (!status)
         status = set_up_runtime(t, &p);
@@ -111,9 +112,11 @@ void sluice_table_close(sluice_table *t)
 {
     if (!t)
         return;
+    sl_lookup_free(t->lookup);
     sl_table_close(t->table);
     sl_pool_free(t->pool);
     pthread_mutex_destroy(&t->callback_mutex);
+    pthread_mutex_destroy(&t->lookup_mutex);
     sl_free(t->temp_dir);
     sl_free(t);
 }

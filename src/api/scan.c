@@ -111,9 +111,8 @@ int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_erro
     return api_result(sl_context(status, "table %s", s->owner->table->uri), e);
 }
 
-void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out)
+void api_read_stats(const sl_read_stats *r, sluice_scan_stats *out)
 {
-    const sl_read_stats *r = &s->stats;
     sluice_scan_stats full = {.size = out->size,
                               .files = atomic_load(&r->files),
                               .files_skipped = atomic_load(&r->files_skipped),
@@ -128,6 +127,12 @@ void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out)
                               .comparisons = atomic_load(&r->comparisons),
                               .gallop_rows = atomic_load(&r->gallop_rows),
                               .logs_replaced = atomic_load(&r->logs_replaced),
-                              .runs_repaired = atomic_load(&r->runs_repaired)};
+                              .runs_repaired = atomic_load(&r->runs_repaired),
+                              .rows_skipped = atomic_load(&r->rows_skipped),
+                              .rows_skipped_alone = atomic_load(&r->rows_skipped_alone),
+                              .pages = atomic_load(&r->pages),
+                              .pages_skipped = atomic_load(&r->pages_skipped)};
     memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
 }
+
+void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out) { api_read_stats(&s->stats, out); }

@@ -58,6 +58,8 @@ enum option_id {
     OPT_WHERE,
     OPT_COLUMNS,
     OPT_META,
+    OPT_KEYS,
+    OPT_IN,
     OPT_LIMIT,
     OPT_AS_OF,
     OPT_READ_OPTIMIZED,
@@ -189,6 +191,8 @@ const char *seconds_text(double seconds, char out[NUMBER_TEXT]);
 void print_json(json_t *object);
 /* The result of a write or service: line or object. `rejected` rows were left out (-1: not asked for). */
 void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected);
+/* What --explain says about a read; nothing without the option. */
+void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds, double read_seconds);
 /* What --explain says about it, on standard error. */
 void explain_commit(const struct args *args, const sluice_commit_info *info);
 
@@ -261,6 +265,8 @@ int create_table(const struct args *args, const struct ArrowSchema *schema, bool
 int create_check(const struct args *args);
 /* Whether --format, --json and -o go together. */
 int check_format(const struct args *args);
+/* The columns that --columns, --meta and the format ask for; *names NULL: all. Freed by free_names. */
+int output_columns(const struct args *args, sluice_table *table, char ***names, size_t *count);
 /* Renders a stream (taken over) as the options --format, -o, --limit say. */
 int print_rows(const struct args *args, struct ArrowArrayStream *rows, uint64_t *row_count);
 
@@ -273,6 +279,7 @@ int cmd_insert_overwrite(const struct args *args);
 int cmd_insert_overwrite_table(const struct args *args);
 int cmd_delete_partition(const struct args *args);
 int cmd_query(const struct args *args);
+int cmd_lookup(const struct args *args);
 int cmd_compact(const struct args *args);
 int cmd_rollback(const struct args *args);
 int cmd_doctor(const struct args *args);

@@ -173,43 +173,49 @@ int print_rows(const struct args *args, struct ArrowArrayStream *rows, uint64_t 
 
 /* ---- query --------------------------------------------------------------------------------------------- */
 
-/* Something that is cheap to read, when only rows are counted: the first column of fixed width. */
-static const char *cheap_column(const struct ArrowSchema *schema)
-{
-    for (int64_t i = 0; i < schema->n_children; i++)
-        if (strpbrk(schema->children[i]->format, "uUzZ+") != schema->children[i]->format)
-            return schema->children[i]->name;
-    return schema->n_children ? schema->children[0]->name : NULL;
-}
-
-static int choose_by_schema(const struct args *args, sluice_table *table, sluice_scan *scan, bool only_count)
+static int data_columns(const struct args *args, sluice_table *table, char ***names, size_t *count)
 {
     struct ArrowSchema schema;
     sluice_error e = {0};
     if (sluice_table_schema(table, &schema, &e))
         return fail_error(args, &e);
-    size_t count = only_count && schema.n_children ? 1 : (size_t)schema.n_children;
-    const char **names = cli_alloc(count * sizeof *names);
-    for (size_t i = 0; i < count; i++)
-        names[i] = only_count ? cheap_column(&schema) : schema.children[i]->name;
-    int status = sluice_scan_columns(scan, names, count, &e) ? fail_error(args, &e) : STATUS_DONE;
-    free(names);
+    *count = (size_t)schema.n_children;
+    *names = cli_alloc((*count + 1) * sizeof **names);
+    for (size_t i = 0; i < *count; i++)
+        (*names)[i] = cli_copy(schema.children[i]->name);
     schema.release(&schema);
-    return status;
+    return STATUS_DONE;
+}
+
+int output_columns(const struct args *args, sluice_table *table, char ***names, size_t *count)
+{
+    enum output_format format = format_of(args);
+    *names = NULL;
+    *count = 0;
+    if (given(args, OPT_COLUMNS)) {
+        *names = split_names(args->values[OPT_COLUMNS], count);
+        if (*count)
+            return STATUS_DONE;
+        free_names(*names);
+        return fail_usage(args, "--columns: no column is named");
+    }
+    if (format == FORMAT_COUNT) { /* rows are counted without reading any */
+        *names = cli_alloc(sizeof **names);
+        return STATUS_DONE;
+    }
+    return given(args, OPT_META) || format == FORMAT_CANONICAL ? STATUS_DONE
+                                                               : data_columns(args, table, names, count);
 }
 
 static int choose_columns(const struct args *args, sluice_table *table, sluice_scan *scan)
 {
-    enum output_format format = format_of(args);
-    if (!given(args, OPT_COLUMNS))
-        return given(args, OPT_META) || format == FORMAT_CANONICAL
-                   ? STATUS_DONE
-                   : choose_by_schema(args, table, scan, format == FORMAT_COUNT);
     size_t count;
+    char **names;
     sluice_error e = {0};
-    char **names = split_names(args->values[OPT_COLUMNS], &count);
-    int status = count == 0 ? fail_usage(args, "--columns: no column is named") : STATUS_DONE;
-    if (!status && sluice_scan_columns(scan, (const char *const *)names, count, &e))
+    int status = output_columns(args, table, &names, &count);
+    if (status)
+        return status;
+    if (names && sluice_scan_columns(scan, (const char *const *)names, count, &e))
         status = fail_error(args, &e);
     free_names(names);
     return status;
@@ -230,33 +236,6 @@ static int narrow(const struct args *args, sluice_scan *scan)
     return STATUS_DONE;
 }
 
-static void explain_count(const char *what, uint64_t n, const char *also, uint64_t m)
-{
-    char text[NUMBER_TEXT], other[NUMBER_TEXT];
-    fprintf(stderr, "%-14s %15s", what, count_text(n, text));
-    if (also)
-        fprintf(stderr, "   %s %s", also, count_text(m, other));
-    fputc('\n', stderr);
-}
-
-static void explain(const sluice_scan *scan, double seconds)
-{
-    sluice_scan_stats s = {.size = sizeof s};
-    char text[NUMBER_TEXT], other[NUMBER_TEXT];
-    sluice_scan_get_stats(scan, &s);
-    explain_count("files opened", s.files, "skipped by partition", s.files_skipped);
-    explain_count("runs merged", s.runs, NULL, 0);
-    explain_count("row groups", s.row_groups, "skipped by statistics", s.row_groups_skipped);
-    fprintf(stderr, "%-14s %15s   of %s in the files opened\n", "bytes read", bytes_text(s.bytes_read, text),
-            bytes_text(s.file_bytes, other));
-    explain_count("rows decoded", s.rows_decoded, "merged", s.rows_merged);
-    explain_count("rows out", s.rows_out, NULL, 0);
-    explain_count("comparisons", s.comparisons, "rows copied in stretches", s.gallop_rows);
-    if (s.logs_replaced || s.runs_repaired)
-        explain_count("logs replaced", s.logs_replaced, "runs sorted again", s.runs_repaired);
-    fprintf(stderr, "%-14s %15s\n", "time", seconds_text(seconds, text));
-}
-
 static int query(const struct args *args, sluice_table *table, sluice_scan *scan)
 {
     double begun = monotonic_seconds();
@@ -269,11 +248,12 @@ static int query(const struct args *args, sluice_table *table, sluice_scan *scan
         return status;
     if (sluice_scan_stream(scan, &rows, &e))
         return fail_error(args, &e);
+    double opened = monotonic_seconds();
     status = print_rows(args, &rows, NULL);
-    if (!status && given(args, OPT_EXPLAIN)) {
-        fflush(stdout);
-        progress_end();
-        explain(scan, monotonic_seconds() - begun);
+    if (!status) {
+        sluice_scan_stats stats = {.size = sizeof stats};
+        sluice_scan_get_stats(scan, &stats);
+        explain_read(args, &stats, opened - begun, monotonic_seconds() - opened);
     }
     return status;
 }

@@ -137,6 +137,10 @@ const struct option cli_options[OPTION_COUNT] = {
                    .help = "rows for which this is true: \"fare > 10 and region in ('quito', 'lagos')\""},
     [OPT_COLUMNS] = {.name = "columns", .value = "COL[,COL]", .help = "these columns, in this order"},
     [OPT_META] = {.name = "meta", .help = "Hudi's five meta columns too"},
+    [OPT_KEYS] = {.name = "keys", .value = "FILE", .help = "keys to look up, one a line"},
+    [OPT_IN] = {.name = "in",
+                .value = "PARTITION",
+                .help = "only in this partition: its path below the table"},
     [OPT_LIMIT] = {.name = "limit", .value = "N", .help = "at most N"},
     [OPT_AS_OF] = {.name = "as-of", .value = "INSTANT", .help = "the table as it was after this instant"},
     [OPT_READ_OPTIMIZED] = {.name = "read-optimized",
@@ -298,6 +302,21 @@ const struct verb cli_verbs[] = {
      .arguments_min = 1,
      .arguments_max = 1,
      .run = cmd_query},
+    {.name = "lookup",
+     .form = "TABLE KEY... | TABLE --keys FILE",
+     .summary = "print the rows of record keys",
+     .details = "A KEY is the record key as Hudi stores it: the value of a single key column, `a:1,b:2` for "
+                "several (and for one column of a COMPLEX key). `-` reads keys from standard input, a key a "
+                "line; keys that begin with a dash stand behind `--`. Only the pages that may hold the keys "
+                "are read: found by bucket, key ranges, Bloom filters and page indexes. Keys that are not "
+                "there give no rows and no failure; how many rows were found is said on standard error.",
+     .example = "sluice lookup lake/trips 1042 77\n"
+                "sluice lookup lake/orders 'customer:7,order:99' --columns total\n"
+                "sluice lookup lake/trips --keys suspects.txt --format csv",
+     .options = OPTIONS(OPT_KEYS, OPT_IN, OPT_COLUMNS, OPT_META, OPT_FORMAT, OPT_OUTPUT),
+     .arguments_min = 1,
+     .arguments_max = -1,
+     .run = cmd_lookup},
     {.name = "compact",
      .form = "TABLE [--schedule-only | --execute INSTANT | --dry-run]",
      .summary = "fold logs into new base files",
@@ -391,7 +410,6 @@ const struct verb cli_verbs[] = {
      .summary = "the program's version",
      .options = no_options,
      .run = cmd_version},
-    {.name = "lookup"},
     {.name = "log-compact"},
     {.name = "cluster"},
     {.name = "clean"},

@@ -153,6 +153,7 @@ sl_status parquet_pages_body(struct parquet_pages *pages, const struct parquet_p
     SL_TRY(need(pages, pages->offset, bytes, &body));
     pages->offset += bytes;
     pages->bytes_read += bytes;
+    pages->pages_read += header->type != PARQUET_PAGE_DICTIONARY;
     page->offset = pages->header_offset;
     page->repetition = page->definition = NULL;
     SL_TRY(check_crc(pages, header, body));

@@ -138,6 +138,7 @@ struct sl_parquet_scan_options {
     bool keep_dictionary;    /* string and binary columns may come with a dictionary */
     sl_pool *pool;           /* decode columns in parallel; NULL: inline */
     atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
+    atomic_uint_fast64_t *pages_read, *pages_skipped; /* data pages decoded; passed over by the page index. NULL: not counted */
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options, sl_stream **out);
 

@@ -198,6 +198,7 @@ struct parquet_pages {
     uint64_t offset, end; /* next header; end of the chunk */
     uint64_t wanted_end;  /* when before it, nothing behind it is read ahead */
     uint64_t bytes_read;
+    uint64_t pages_read; /* of data, in this chunk */
     const uint8_t *map; /* the whole file, or NULL */
     sl_buf window;      /* without a map: the bytes [window_offset, + window.len) of the file */
     uint64_t window_offset;

@@ -25,7 +25,7 @@ struct scan {
     size_t batch_bytes;
     struct parquet_recycler *recycler;
     sl_pool *pool;
-    atomic_uint_fast64_t *bytes_read;
+    atomic_uint_fast64_t *bytes_read, *pages_read, *pages_skipped;
     /* where we are */
     size_t group, next_group;
     bool group_open;
@@ -117,9 +117,28 @@ static sl_status copy_ranges(struct scan *s, const struct sl_parquet_scan_option
     return SL_OK;
 }
 
+/* Pages of the open group, once nothing more is read of it. Without an index no page is passed over unseen. */
+static void count_pages(struct scan *s)
+{
+    uint64_t read = 0, skipped = 0;
+    for (size_t i = 0; i < s->reader_count; i++) {
+        struct parquet_leaf_reader *r = s->readers[i];
+        read += r->pages.pages_read;
+        skipped += r->index.page_count > r->pages.pages_read ? r->index.page_count - r->pages.pages_read : 0;
+        r->pages.pages_read = 0;
+        r->index.page_count = 0;
+    }
+    if (s->pages_read)
+        atomic_fetch_add(s->pages_read, read);
+    if (s->pages_skipped)
+        atomic_fetch_add(s->pages_skipped, skipped);
+}
+
 static void scan_close(sl_stream *stream)
 {
     struct scan *s = (struct scan *)(void *)stream;
+    if (s->group_open)
+        count_pages(s);
     for (size_t i = 0; i < s->reader_count; i++) {
         parquet_leaf_reader_free(s->readers[i]);
         sl_free(s->readers[i]);
@@ -376,6 +395,7 @@ static sl_status scan_next(sl_stream *stream, sl_batch **out)
             return sl_context(sl_context(read_batch(s, at, range, rows, out), "row group %zu", s->group),
                               "%s", sl_file_path(s->parquet->file));
         s->group_open = false;
+        count_pages(s);
     }
 }
 
@@ -393,6 +413,8 @@ sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *o
     s->batch_bytes = options->batch_bytes > 0 ? options->batch_bytes : BATCH_BYTES_DEFAULT;
     s->pool = options->pool;
     s->bytes_read = options->bytes_read;
+    s->pages_read = options->pages_read;
+    s->pages_skipped = options->pages_skipped;
     sl_status status = parquet_recycler_new(&s->recycler);
     if (!status)
         status = project(s, options);

@@ -169,7 +169,9 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
                                            .batch_bytes = o->batch_bytes,
                                            .keep_dictionary = o->keep_dictionary,
                                            .pool = o->pool,
-                                           .bytes_read = o->stats ? &o->stats->bytes_read : NULL};
+                                           .bytes_read = o->stats ? &o->stats->bytes_read : NULL,
+                                           .pages_read = o->stats ? &o->stats->pages : NULL,
+                                           .pages_skipped = o->stats ? &o->stats->pages_skipped : NULL};
     SL_GO(sl_parquet_scan(p, &scan, out));
     if (early)
         status = rename_to_key(*out, out);

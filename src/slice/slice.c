@@ -161,7 +161,7 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
     rules.pool = o->pool;
     size_t count = list.count;
     list.count = 0; /* the merge owns the streams from here on, whatever it returns */
-    SL_GO(sl_merge_open(list.runs, count, &rules, o->counts, &merged));
+    SL_GO(slice_merge_open(list.runs, count, &rules, o->counts, o->stats, &merged));
     status = sl_stream_project(merged, o->schema, out);
 done:
     runs_close(&list);

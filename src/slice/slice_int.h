@@ -37,6 +37,10 @@ SL_MUST_USE sl_status slice_inputs_load(const sl_table *table, const sl_read_sli
                                         sl_read_stats *stats, struct slice_inputs *out);
 void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine */
 
+/* sl_merge_open; without `counts` of the caller's they are added to `stats` (may be NULL) when the stream is closed. */
+SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *rules,
+                                       struct sl_merge_counts *counts, sl_read_stats *stats, sl_stream **out);
+
 /* ---- pruning ------------------------------------------------------------------------------------------- */
 
 /* Limits the inputs to the rows that matter. They are all inputs of one merge, since what may be left out of one depends

@@ -92,12 +92,14 @@ static sl_status find_rows(struct lookup *l, const sl_parquet *parquet, const sl
 {
     const sl_type *schema = sl_parquet_schema(parquet);
     const char *name = schema->fields[slice_key_column(parquet)].name;
+    sl_read_stats *stats = l->options->stats;
     struct sl_parquet_scan_options scan = {.columns = &name,
                                            .column_count = 1,
                                            .ranges = ranges->items,
                                            .range_count = ranges->count,
-                                           .bytes_read =
-                                               l->options->stats ? &l->options->stats->bytes_read : NULL};
+                                           .bytes_read = stats ? &stats->bytes_read : NULL,
+                                           .pages_read = stats ? &stats->pages : NULL,
+                                           .pages_skipped = stats ? &stats->pages_skipped : NULL};
     sl_stream *rows;
     size_t range = 0;
     int64_t at = 0;
@@ -252,7 +254,7 @@ static sl_status merge_runs(struct lookup *l, sl_stream **out)
         atomic_fetch_add(&o->stats->runs, l->run_count);
     size_t count = l->run_count;
     l->run_count = 0; /* the merge owns the streams, whatever it returns */
-    SL_TRY(sl_merge_open(l->runs, count, &rules, NULL, &merged));
+    SL_TRY(slice_merge_open(l->runs, count, &rules, NULL, o->stats, &merged));
     return sl_stream_project(merged, o->schema, out);
 }
 

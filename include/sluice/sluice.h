@@ -161,6 +161,7 @@ typedef struct sluice_commit_info {
     uint64_t file_groups, partitions, files, bytes, spilled_runs;
     double seconds;
     uint64_t file_groups_replaced; /* hidden by an overwrite or a delete of partitions */
+    uint64_t flushes;              /* of file groups before the commit */
 } sluice_commit_info;
 
 typedef struct sluice_writer sluice_writer;
@@ -168,10 +169,17 @@ typedef struct sluice_writer sluice_writer;
  * A delete needs the key and partition columns only. */
 SLUICE_API int sluice_writer_open(sluice_table *t, enum sluice_operation operation,
                                   const struct ArrowSchema *input, sluice_writer **out, sluice_error *e);
-/* Consumes `array` (a struct, the rows), also on failure. After a failure the writer can only be closed. */
+/* Consumes `array` (a struct, the rows), also on failure. After SLUICE_E_INPUT none of its rows was taken and the writer goes
+ * on; after another failure it can only be closed. */
 SLUICE_API int sluice_writer_append(sluice_writer *w, struct ArrowArray *array, sluice_error *e);
 /* Consumes and releases the stream. */
 SLUICE_API int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *rows, sluice_error *e);
+/* Takes the rows that wait in memory out of it, without publishing them: into files of the instant that the next commit
+ * completes (lsm_tree with sluice.flush.spill=false), else into temporary ones. The writer does so by itself as the
+ * sluice.flush settings and the memory ask; between commits a writer may be open for hours. */
+SLUICE_API int sluice_writer_flush(sluice_writer *w, sluice_error *e);
+/* What the next commit would publish: rows, and their bytes in memory. */
+SLUICE_API void sluice_writer_waiting(const sluice_writer *w, uint64_t *rows, uint64_t *bytes);
 /* Publishes what was appended as one instant: all of it or, on failure, nothing. Then the writer is empty
  * again. */
 SLUICE_API int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e);
@@ -236,8 +244,10 @@ SLUICE_API int sluice_lookup(sluice_table *t, const char *const *keys, size_t co
 
 /* ---- table services, and work that runs elsewhere ------------------------------------------------------ */
 
-/* Every service is plan, tasks, commit. The tasks may run in any process that sees the storage. */
-enum sluice_service { SLUICE_COMPACT };
+/* Every service is plan, tasks, commit. The tasks may run in any process that sees the storage; writers and readers of the
+ * table go on meanwhile. SLUICE_DUE: the next of those that the table's policy wants now (docs/services.md); run it until
+ * there is nothing to do. */
+enum sluice_service { SLUICE_COMPACT, SLUICE_LOG_COMPACT, SLUICE_DUE };
 typedef struct sluice_job sluice_job;
 
 /* What a service would do now: JSON text, to be freed by sluice_free; nothing changes. */
@@ -246,13 +256,13 @@ SLUICE_API int sluice_service_preview(sluice_table *t, enum sluice_service servi
 /* Puts a plan on the timeline. `instant` (32 bytes) gets its time, "" when there is nothing to do. */
 SLUICE_API int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant,
                                        uint64_t *tasks, sluice_error *e);
-/* Schedules (unless `instant` names a plan, or an older plan waits), runs all tasks here, commits. */
+/* Schedules (unless `instant` names a plan, or an older plan waits that nobody works on), runs all tasks here, commits. */
 SLUICE_API int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
                                   sluice_commit_info *info, sluice_error *e);
 
-/* The same in parts, so that a distributed engine runs the tasks on its executors. A job of a service or a write holds the
- * table's write lock until it is committed or freed. `instant` as above; a job without tasks is possible, its commit does
- * nothing. */
+/* The same in parts, so that a distributed engine runs the tasks on its executors. A job of a write keeps other writers out
+ * until it is committed or freed, a job of a service only who would execute the same plan. `instant` as above; a job without
+ * tasks is possible, its commit does nothing. */
 SLUICE_API int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant,
                                sluice_job **out, sluice_error *e);
 /* A write of `tasks` tasks. The rows of each go to the task that sluice_route names; they cannot add columns. */

@@ -27,12 +27,20 @@ void api_commit_info(const struct sl_write_result *r, sluice_commit_info *info)
                                .files = r->files,
                                .bytes = r->bytes,
                                .spilled_runs = r->spilled_runs,
+                               .flushes = r->flushes,
                                .seconds = r->seconds};
     snprintf(full.instant, sizeof full.instant, "%s", r->instant);
     snprintf(full.completed, sizeof full.completed, "%s", r->completed);
     snprintf(full.action, sizeof full.action, "%s", r->action ? r->action : "");
     memcpy(info, &full,
            info->size < sizeof full ? info->size : sizeof full); /* an older caller's struct is shorter */
+}
+
+void api_committed(sluice_table *t, const struct sl_write_result *r, sluice_commit_info *info)
+{
+    api_commit_info(r, info);
+    if (*r->instant)
+        sl_inline_services(t->table);
 }
 
 sl_status api_operation(enum sluice_operation operation, enum sl_operation *out)
@@ -117,12 +125,22 @@ int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *strea
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }
 
+int sluice_writer_flush(sluice_writer *w, sluice_error *e)
+{
+    return api_result(sl_context(sl_writer_flush(w->writer), "table %s", w->owner->table->uri), e);
+}
+
+void sluice_writer_waiting(const sluice_writer *w, uint64_t *rows, uint64_t *bytes)
+{
+    sl_writer_waiting(w->writer, rows, bytes);
+}
+
 int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e)
 {
     struct sl_write_result result;
     sl_status status = sl_writer_commit(w->writer, &result);
     if (!status)
-        api_commit_info(&result, info);
+        api_committed(w->owner, &result, info);
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }
 
@@ -132,6 +150,6 @@ int sluice_table_delete_partitions(sluice_table *t, const char *const *partition
     struct sl_write_result result;
     sl_status status = sl_delete_partitions(t->table, partitions, count, &result);
     if (!status)
-        api_commit_info(&result, info);
+        api_committed(t, &result, info);
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }

@@ -2,7 +2,8 @@
  * Random tables under random operations, against a model: the list of all operations. What a table holds at an instant is
  * those operations replayed (spec/lsm-layout.md 8): an lsm_tree table folds every version of a key, oldest first, and
  * forgets deletes where a compaction stands; a copy-on-write table reduces the rows of one write among themselves and
- * joins the result with the row that is there.
+ * joins the result with the row that is there. An overwrite forgets what its partitions held, and writes base files.
+ * Without a bucket index a group holds the keys that one write brought to it.
  *
  * SEED and ROUNDS come from the environment; MODEL_TRACE=1 prints the operations.
  */
@@ -12,8 +13,9 @@
 #include "keys/keys.h"
 
 #define KEYS_MAX   160
-#define GROUPS_MAX 64
 #define EVENTS_MAX 128
+#define PARTITIONS_MAX 4
+#define GROUPS_MAX (EVENTS_MAX * PARTITIONS_MAX)
 #define EXTRA_MAX  6
 #define TASKS_MAX  4
 
@@ -25,7 +27,7 @@ struct key {
     int64_t id;
     const char *partition;
     char name[40], path[40], record[96];
-    int group;
+    int group, partition_number;
 };
 
 struct op {
@@ -43,6 +45,8 @@ struct op {
 struct event {
     bool is_compaction;
     bool active; /* completed, not rolled back */
+    bool replaces[PARTITIONS_MAX]; /* overwritten or deleted partitions; of a compaction: those it leaves out */
+    bool planned[PARTITIONS_MAX];  /* partitions of a compaction's groups */
     char instant[32];
     struct op *ops;
     size_t count;
@@ -54,7 +58,7 @@ struct model {
     bool trace;
     bool between; /* inside change_meanwhile */
     char path[256];
-    bool lsm, event_time, partitioned, hive_style, marks;
+    bool lsm, simple_index, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
     int buckets;
     int ordering_count;
@@ -67,7 +71,7 @@ struct model {
     int key_count;
     struct event *events;
     size_t event_count;
-    int group_count;
+    int group_count, partition_count;
     sluice_table *table;
     sl_batch **batches; /* all that ops point into */
     size_t batch_count, batch_cap;
@@ -121,8 +125,9 @@ static void choose_keys(struct model *m)
     static const char *const partitions[] = {"north", "south", "2024-01-31", "x y"};
     static const char *const endings[] = {"", "\xc3\xa4", "\xef\xbc\xa1", "\xf0\x9f\x98\x80", "~", "."};
     struct sl_bucket_hash hash = {.buckets = (uint32_t)m->buckets};
-    int partition_count = m->partitioned ? 1 + (int)pick(&m->rng, 4) : 1;
-    m->group_count = partition_count * m->buckets;
+    int partition_count = m->partitioned ? 1 + (int)pick(&m->rng, PARTITIONS_MAX) : 1;
+    m->group_count = m->simple_index ? GROUPS_MAX : partition_count * m->buckets;
+    m->partition_count = partition_count;
     m->key_count = 1 + (int)pick(&m->rng, chance(&m->rng, 30) ? 8 : KEYS_MAX - 1);
     for (int i = 0; i < m->key_count; i++) {
         struct key *k = &m->keys[i];
@@ -141,6 +146,7 @@ static void choose_keys(struct model *m)
         else
             snprintf(k->record, sizeof k->record, "id:%d,name:%s", (int)k->id, k->name);
         ok(sl_bucket_of_key(&hash, k->record, strlen(k->record), &bucket));
+        k->partition_number = p;
         k->group = p * m->buckets + (int)bucket;
     }
 }
@@ -166,7 +172,10 @@ static void create(struct model *m)
         SET("hoodie.table.storage.layout", "lsm_tree");
     if (m->hive_style)
         SET("hoodie.datasource.write.hive_style_partitioning", "true");
-    SET("hoodie.bucket.index.num.buckets", buckets);
+    if (m->simple_index)
+        SET("hoodie.index.type", chance(&m->rng, 50) ? "SIMPLE" : "BLOOM");
+    else
+        SET("hoodie.bucket.index.num.buckets", buckets);
 #undef SET
     options[n] = NULL;
     export_schema(m->schema, &schema);
@@ -195,6 +204,13 @@ static void reopen(struct model *m)
         SET("hoodie.logfile.max.size", "1000");
     if (chance(&m->rng, 30))
         SET("hoodie.parquet.compression.codec", chance(&m->rng, 50) ? "snappy" : "uncompressed");
+    /* Of lsm_tree tables the model does not follow which deletes go with a small file that is written anew. */
+    if (m->simple_index && (m->lsm || chance(&m->rng, 30)))
+        SET("hoodie.parquet.small.file.limit", "0");
+    else if (m->simple_index)
+        SET("hoodie.copyonwrite.record.size.estimate", chance(&m->rng, 50) ? "4000000" : "1024");
+    if (m->simple_index && !m->lsm && chance(&m->rng, 30))
+        SET("hoodie.parquet.max.file.size", chance(&m->rng, 50) ? "1" : "3000");
 #undef SET
     options[n] = NULL;
     OK(sluice_table_open(m->path, options, &m->table, &e));
@@ -215,10 +231,11 @@ static void model_init(struct model *m, uint64_t seed, const char *folder)
     m->marks = chance(&m->rng, 50);
     m->key_form = (enum key_form)pick(&m->rng, 3);
     m->buckets = 1 + (int)pick(&m->rng, 8);
+    m->simple_index = chance(&m->rng, 30);
     choose_schema(m);
     choose_keys(m);
-    TRACE(m, "table %s %s ordering %d key form %d buckets %d keys %d marks %d columns %zu of %zu\n",
-          m->lsm ? "lsm" : "cow", m->event_time ? "event" : "commit", m->ordering_count, (int)m->key_form,
+    TRACE(m, "table %s %s %s ordering %d key form %d buckets %d keys %d marks %d columns %zu of %zu\n",
+          m->lsm ? "lsm" : "cow", m->simple_index ? "simple" : "bucket", m->event_time ? "event" : "commit", m->ordering_count, (int)m->key_form,
           m->buckets, m->key_count, m->marks, m->columns, m->field_count);
     create(m);
     reopen(m);
@@ -245,6 +262,8 @@ struct state {
     const struct op *now[KEYS_MAX];  /* newest version: row or, in lsm_tree tables, delete */
     const struct op *base[KEYS_MAX]; /* row of the newest base file */
     bool exists[GROUPS_MAX], has_logs[GROUPS_MAX];
+    bool held[KEYS_MAX]; /* simple index: some file of a group has the key ... */
+    int group[KEYS_MAX]; /* ... and which group it is */
     size_t columns;
 };
 
@@ -301,15 +320,81 @@ static void replay_cow_write(const struct model *m, const struct event *e, struc
     }
 }
 
-static void replay_compaction(const struct model *m, struct state *s)
+/* The rows that come to new groups of a simple index: reduced among themselves, deletes go. */
+static void replay_simple_inserts(const struct model *m, size_t event, const struct op *const *incoming,
+                                  struct state *s)
+{
+    for (int k = 0; k < m->key_count; k++) {
+        if (!incoming[k] || incoming[k]->is_delete)
+            continue;
+        s->now[k] = s->base[k] = incoming[k];
+        s->held[k] = true;
+        s->group[k] = (int)event * PARTITIONS_MAX + m->keys[k].partition_number;
+    }
+}
+
+static void replay_simple_write(const struct model *m, size_t event, struct state *s)
+{
+    const struct event *e = &m->events[event];
+    const struct op *incoming[KEYS_MAX] = {0};
+    for (size_t i = 0; i < e->count; i++) {
+        int key = e->ops[i].key;
+        if (s->held[key]) {
+            s->now[key] = merge(m, s->now[key], &e->ops[i]);
+            s->has_logs[s->group[key]] = true;
+        } else {
+            incoming[key] = merge(m, incoming[key], &e->ops[i]);
+        }
+    }
+    replay_simple_inserts(m, event, incoming, s);
+}
+
+static int group_of_key(const struct model *m, const struct state *s, int key)
+{
+    return m->simple_index ? s->group[key] : m->keys[key].group;
+}
+
+static void replay_compaction(const struct model *m, const struct event *e, struct state *s)
 {
     for (int k = 0; k < m->key_count; k++)
-        if (s->has_logs[m->keys[k].group]) {
+        if (s->has_logs[group_of_key(m, s, k)] && !e->replaces[m->keys[k].partition_number]) {
             if (s->now[k] && s->now[k]->is_delete)
                 s->now[k] = NULL;
             s->base[k] = s->now[k];
+            s->held[k] = s->held[k] && s->now[k];
         }
-    memset(s->has_logs, 0, sizeof s->has_logs);
+    for (int g = 0; g < m->group_count; g++)
+        if (!e->replaces[m->simple_index ? g % PARTITIONS_MAX : g / m->buckets])
+            s->has_logs[g] = false;
+}
+
+/* What the partitions held is gone; the rows, if there are any, are in base files. */
+static void replay_replacement(const struct model *m, size_t event, struct state *s)
+{
+    const struct event *e = &m->events[event];
+    const struct op *incoming[KEYS_MAX] = {0};
+    for (int k = 0; k < m->key_count; k++)
+        if (e->replaces[m->keys[k].partition_number]) {
+            s->now[k] = s->base[k] = NULL;
+            s->held[k] = false;
+        }
+    for (int g = 0; g < m->group_count; g++)
+        if (e->replaces[m->simple_index ? g % PARTITIONS_MAX : g / m->buckets])
+            s->exists[g] = s->has_logs[g] = false;
+    for (size_t i = 0; i < e->count; i++)
+        incoming[e->ops[i].key] = merge(m, incoming[e->ops[i].key], &e->ops[i]);
+    replay_simple_inserts(m, event, incoming, s);
+    for (int k = 0; k < m->key_count; k++)
+        if (incoming[k] && !incoming[k]->is_delete)
+            s->exists[m->simple_index ? s->group[k] : m->keys[k].group] = true;
+}
+
+static bool is_replacement(const struct event *e)
+{
+    bool any = false;
+    for (int p = 0; p < PARTITIONS_MAX; p++)
+        any = any || e->replaces[p];
+    return any && !e->is_compaction;
 }
 
 /* The state at an instant, inclusive; "" means now. */
@@ -322,7 +407,11 @@ static void replay(const struct model *m, const char *as_of, struct state *s)
             continue;
         s->columns = e->columns;
         if (e->is_compaction)
-            replay_compaction(m, s);
+            replay_compaction(m, e, s);
+        else if (is_replacement(e))
+            replay_replacement(m, i, s);
+        else if (m->lsm && m->simple_index)
+            replay_simple_write(m, i, s);
         else if (m->lsm)
             replay_lsm_write(m, e, s);
         else
@@ -434,7 +523,18 @@ static size_t choose_new_keys(struct model *m, struct op *ops, size_t most)
     size_t count = 0;
     replay(m, "", &s);
     for (int k = 0; k < m->key_count && count < most; k++)
-        if ((!s.now[k] || s.now[k]->is_delete) && chance(&m->rng, 40))
+        if ((!s.now[k] || s.now[k]->is_delete) && !s.held[k] && chance(&m->rng, 40))
+            ops[count++] = (struct op){.key = k};
+    return count;
+}
+
+/* Any keys, each once, of some partitions. */
+static size_t choose_replacing_keys(struct model *m, struct op *ops, size_t most)
+{
+    size_t count = 0;
+    int64_t partitions = pick(&m->rng, 1 << PARTITIONS_MAX);
+    for (int k = 0; k < m->key_count && count < most; k++)
+        if ((partitions >> m->keys[k].partition_number & 1) && chance(&m->rng, 40))
             ops[count++] = (struct op){.key = k};
     return count;
 }
@@ -536,6 +636,8 @@ static void write_as_job(struct model *m, enum sluice_operation operation, struc
     void *results[2 * TASKS_MAX];
     size_t sizes[2 * TASKS_MAX], done = 0, bytes;
     sl_batch *batch = build_batch(m, ops, count, operation == SLUICE_DELETE);
+    static const char *const unpacked[] = {"hoodie.parquet.small.file.limit", "0", NULL}; /* see reopen */
+    const char *const *options = m->simple_index && m->lsm ? unpacked : NULL;
     struct ArrowSchema schema;
     struct ArrowArray array;
     sluice_error e;
@@ -555,7 +657,7 @@ static void write_as_job(struct model *m, enum sluice_operation operation, struc
             struct ArrowArrayStream rows;
             task_rows(batch, ops, t, &rows);
             const void *task = sluice_job_task(job, t, &bytes);
-            OK(sluice_task_run(m->path, task, bytes, &rows, NULL, &results[done], &sizes[done], &e));
+            OK(sluice_task_run(m->path, task, bytes, &rows, options, &results[done], &sizes[done], &e));
         }
     OK(sluice_job_commit(job, (const void *const *)results, sizes, done, info, &e));
     for (size_t i = 0; i < done; i++)
@@ -567,14 +669,17 @@ static void write_some(struct model *m, enum sluice_operation operation)
 {
     size_t count = chance(&m->rng, 20) ? 1 : 1 + (size_t)pick(&m->rng, 150);
     struct op *ops = calloc(count, sizeof *ops);
-    bool by_key = operation == SLUICE_DELETE;
+    bool by_key = operation == SLUICE_DELETE, overwrites_all = operation == SLUICE_INSERT_OVERWRITE_TABLE,
+         overwrites = overwrites_all || operation == SLUICE_INSERT_OVERWRITE;
     sluice_commit_info info = {.size = sizeof info};
-    if (operation == SLUICE_UPSERT || operation == SLUICE_DELETE)
+    if (overwrites)
+        count = choose_replacing_keys(m, ops, count);
+    else if (operation == SLUICE_UPSERT || operation == SLUICE_DELETE)
         for (size_t i = 0; i < count; i++)
             ops[i].key = (int)pick(&m->rng, m->key_count);
     else
         count = choose_new_keys(m, ops, count);
-    if (operation == SLUICE_UPSERT && m->marks && chance(&m->rng, 60))
+    if ((operation == SLUICE_UPSERT || overwrites) && m->marks && chance(&m->rng, 60))
         for (size_t i = 0; i < count; i++)
             ops[i].is_delete = chance(&m->rng, 25);
     if (count == 0) {
@@ -602,8 +707,48 @@ static void write_some(struct model *m, enum sluice_operation operation)
     snprintf(event->instant, sizeof event->instant, "%s", info.instant);
     event->ops = ops;
     event->count = count;
+    for (size_t i = 0; i < count && overwrites; i++)
+        event->replaces[m->keys[ops[i].key].partition_number] = true;
+    for (int p = 0; p < PARTITIONS_MAX && overwrites_all; p++)
+        event->replaces[p] = true;
     assert_int_equal(info.rows_in, count);
     TRACE(m, "%s operation %d rows %zu\n", info.instant, (int)operation, count);
+}
+
+static struct event *pending_compaction(struct model *m);
+
+/* Partitions with rows, named by path or by value. */
+static void delete_partitions(struct model *m)
+{
+    struct state s;
+    const char *names[KEYS_MAX];
+    char values[PARTITIONS_MAX][48];
+    bool chosen[PARTITIONS_MAX] = {0}, is_planned = false;
+    size_t count = 0;
+    const struct event *plan = pending_compaction(m);
+    replay(m, "", &s);
+    for (int k = 0; k < m->key_count; k++) {
+        int p = m->keys[k].partition_number;
+        if (chosen[p] || !s.now[k] || s.now[k]->is_delete || !chance(&m->rng, 10))
+            continue;
+        chosen[p] = true;
+        is_planned = is_planned || (plan && plan->planned[p]);
+        snprintf(values[p], sizeof values[p], "p=%s", m->keys[k].partition);
+        names[count++] = chance(&m->rng, 50) ? m->keys[k].path : values[p];
+    }
+    if (count == 0 || !m->partitioned)
+        return;
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e;
+    int code = sluice_table_delete_partitions(m->table, names, count, &info, &e);
+    assert_int_equal(code, is_planned ? SLUICE_E_CONFLICT : SLUICE_OK);
+    if (is_planned)
+        return;
+    assert_int_equal(info.partitions, count);
+    struct event *event = new_event(m, table_columns(m));
+    memcpy(event->replaces, chosen, sizeof chosen);
+    snprintf(event->instant, sizeof event->instant, "%s", info.instant);
+    TRACE(m, "%s %zu partitions deleted\n", info.instant, count);
 }
 
 /* ---- compaction and rollback --------------------------------------------------------------------------- */
@@ -637,6 +782,9 @@ static void schedule(struct model *m)
     struct event *event = new_event(m, 0);
     event->is_compaction = true;
     event->active = false;
+    for (int g = 0; g < m->group_count; g++)
+        if (s.has_logs[g])
+            event->planned[m->simple_index ? g % PARTITIONS_MAX : g / m->buckets] = true;
     snprintf(event->instant, sizeof event->instant, "%s", instant);
 }
 
@@ -679,6 +827,9 @@ static void execute(struct model *m)
                               &e));
         assert_string_equal(info.instant, event->instant);
     }
+    for (const struct event *after = event + 1; after < m->events + m->event_count; after++)
+        for (int p = 0; p < PARTITIONS_MAX; p++)
+            event->replaces[p] = event->replaces[p] || after->replaces[p];
     event->columns = table_columns(m);
     event->active = true;
 }
@@ -989,8 +1140,12 @@ static void check_query(struct model *m)
 static void step(struct model *m)
 {
     int64_t choice = pick(&m->rng, 100);
-    if (choice < 40)
+    if (choice < 36)
         write_some(m, SLUICE_UPSERT);
+    else if (choice < 40)
+        write_some(m, chance(&m->rng, 70) ? SLUICE_INSERT_OVERWRITE : SLUICE_INSERT_OVERWRITE_TABLE);
+    else if (choice < 42)
+        delete_partitions(m);
     else if (choice < 50)
         write_some(m, chance(&m->rng, 50) ? SLUICE_INSERT : SLUICE_BULK_INSERT);
     else if (choice < 62)

@@ -2,13 +2,14 @@
  * Reads all rows and columns of a table through the public header, as a program that links the library would, and throws
  * the batches away:
  *
- *     scan_bench TABLE [THREADS]          prints rows, batches, seconds as JSON
+ *     scan_bench TABLE [THREADS]          prints rows, what the merge did, seconds and peak memory as JSON
  */
 #include "sluice/sluice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static double now(void)
@@ -60,8 +61,13 @@ int main(int argc, char **argv)
     sluice_scan_get_stats(scan, &stats);
     sluice_scan_free(scan);
     sluice_table_close(table);
-    printf("{\"rows\": %lld, \"batches\": %lld, \"runs\": %llu, \"bytes_read\": %llu, \"seconds\": %.4f}\n",
-           row_count, batch_count, (unsigned long long)stats.runs, (unsigned long long)stats.bytes_read,
-           seconds);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf(
+        "{\"rows\": %lld, \"batches\": %lld, \"runs\": %llu, \"rows_merged\": %llu, \"comparisons\": %llu, "
+        "\"bytes_read\": %llu, \"seconds\": %.4f, \"peak_bytes\": %lld}\n",
+        row_count, batch_count, (unsigned long long)stats.runs, (unsigned long long)stats.rows_merged,
+        (unsigned long long)stats.comparisons, (unsigned long long)stats.bytes_read, seconds,
+        (long long)usage.ru_maxrss * 1024);
     return failed;
 }

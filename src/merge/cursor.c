@@ -171,23 +171,76 @@ static sl_status order_error(const struct cursor *c, int64_t row)
     return sl_hint(status, "the run must be sorted again (sl_sort_stream) before it is merged");
 }
 
+static size_t common_bytes(const struct key_space *space, const uint8_t *key, size_t len)
+{
+    size_t most = space->len < len ? space->len : len, at = 0;
+    while (at < most && space->common.data[at] == key[at])
+        at++;
+    return at;
+}
+
+static sl_status key_space_add(struct key_space *space, const uint8_t *key, size_t len)
+{
+    if (!space->any) {
+        SL_TRY(sl_buf_append(&space->common, key, len));
+        space->len = len;
+        space->any = true;
+        return SL_OK;
+    }
+    size_t common = common_bytes(space, key, len);
+    space->shrunk |= common < space->len;
+    space->len = common;
+    return SL_OK;
+}
+
+/* A run in key order has between its first and its last key only such as begin like both of them. */
+static sl_status extend_key_space(const struct cursor *c, const struct view *v)
+{
+    size_t len;
+    const uint8_t *key = view_key(v, 0, &len);
+    SL_TRY(key_space_add(c->space, key, len));
+    key = view_key(v, v->rows - 1, &len);
+    return key_space_add(c->space, key, len);
+}
+
+/* The first row that is smaller than the one before it; for a key that begins differently there is one. */
+static sl_status find_disorder(const struct cursor *c, const struct view *v)
+{
+    for (int64_t i = 1; i < v->rows; i++) {
+        size_t before_len, len;
+        const uint8_t *before = view_key(v, i - 1, &before_len), *key = view_key(v, i, &len);
+        if (bytes_compare(before, before_len, key, len) > 0)
+            return order_error(c, c->rows_loaded + i);
+    }
+    return sl_internal("run %s: a key outside of what its batch's first and last key span", c->name);
+}
+
+SL_INLINE bool begins_alike(const struct key_space *space, const uint8_t *key, size_t len)
+{
+    return len >= space->len && (space->len == 0 || memcmp(key, space->common.data, space->len) == 0);
+}
+
 /* Prefixes, order and repeated keys in one pass. Row -1 is the last of the view before, when there is one. */
 static sl_status analyse_keys(const struct cursor *c, struct view *v)
 {
     if (v->key->null_count > 0)
         return sl_corrupt("run %s: a null in the key column %s", c->name, c->plan->key_column);
     memset(v->repeats, 0, bitmap_bytes(v->rows));
+    SL_TRY(extend_key_space(c, v));
+    const struct key_space *space = c->space;
     const uint8_t *before = NULL;
     size_t before_len = 0;
     uint64_t before_prefix = 0;
     if (c->view) {
         before = view_key(c->view, c->view->rows - 1, &before_len);
-        before_prefix = c->view->prefix[c->view->rows - 1];
+        before_prefix = key_space_prefix(space, before, before_len);
     }
     for (int64_t i = 0; i < v->rows; i++) {
         size_t len;
         const uint8_t *key = view_key(v, i, &len);
-        uint64_t prefix = key_prefix(key, len);
+        if (SL_UNLIKELY(!begins_alike(space, key, len)))
+            return find_disorder(c, v);
+        uint64_t prefix = key_space_prefix(space, key, len);
         v->prefix[i] = prefix;
         if (SL_UNLIKELY(prefix < before_prefix))
             return order_error(c, c->rows_loaded + i);
@@ -382,9 +435,10 @@ static sl_status check_schema(const struct cursor *c)
     return same ? SL_OK : sl_internal("run %s was not conformed to the schema of the merge", c->name);
 }
 
-sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct merge_plan *plan)
+sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct merge_plan *plan,
+                      struct key_space *space)
 {
-    *c = (struct cursor){.run = *run, .plan = plan};
+    *c = (struct cursor){.run = *run, .plan = plan, .space = space};
     if (!(c->name = sl_strdup(run->name ? run->name : "(unnamed)")))
         return sl_nomem();
     if (run->is_deletes && (run->is_base || plan->keep_duplicates))
@@ -418,16 +472,36 @@ void cursor_close(struct cursor *c)
     c->run.rows = NULL;
 }
 
-static void cursor_head(const struct cursor *c, struct sl_head *head)
+sl_status cursor_prime(struct cursor *c) { return view_load(c, &c->ahead); }
+
+static void reload_prefixes(const struct key_space *space, struct view *v)
 {
-    if (!c->view) {
+    for (int64_t i = 0; v && i < v->rows; i++) {
+        size_t len;
+        const uint8_t *key = view_key(v, i, &len);
+        v->prefix[i] = key_space_prefix(space, key, len);
+    }
+}
+
+void cursor_reload_prefixes(struct cursor *c)
+{
+    reload_prefixes(c->space, c->view);
+    reload_prefixes(c->space, c->ahead);
+}
+
+void cursor_head(const struct cursor *c, struct sl_head *head)
+{
+    const struct view *v = c->view;
+    if (!v) {
         *head = (struct sl_head){0};
         return;
     }
     size_t len;
-    head->key = view_key(c->view, c->row, &len);
+    head->key = view_key(v, c->row, &len);
     head->len = (uint32_t)len;
-    head->prefix = c->view->prefix[c->row];
+    head->prefix = v->prefix[c->row];
+    head->whole = len <= c->space->len + sizeof head->prefix;
+    head->alone = c->row + 1 < v->rows && !(v->has_repeats && bit_get(v->repeats, c->row));
 }
 
 sl_status cursor_advance(struct cursor *c, struct sl_head *head)
@@ -453,7 +527,7 @@ sl_status cursor_last_repeats(struct cursor *c, bool *repeats)
         SL_TRY(view_load(c, &c->ahead));
     int64_t last = c->view->rows - 1;
     *repeats = false;
-    if (c->ahead && c->ahead->prefix[0] == c->view->prefix[last]) {
+    if (c->ahead) {
         size_t len, ahead_len;
         const uint8_t *key = view_key(c->view, last, &len), *ahead = view_key(c->ahead, 0, &ahead_len);
         *repeats = bytes_compare(key, len, ahead, ahead_len) == 0;

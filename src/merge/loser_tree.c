@@ -39,13 +39,6 @@ struct sl_loser_tree {
 #endif
 };
 
-SL_INLINE int heads_compare(const struct sl_head *a, const struct sl_head *b)
-{
-    if (a->prefix != b->prefix)
-        return a->prefix < b->prefix ? -1 : 1;
-    return bytes_compare(a->key, a->len, b->key, b->len);
-}
-
 /* An exhausted source is +infinity and never ties. */
 SL_INLINE int leaves_compare(sl_loser_tree *t, const struct leaf *a, const struct leaf *b)
 {
@@ -324,7 +317,8 @@ sl_status sl_loser_tree_pop(sl_loser_tree *t)
     struct leaf *champion = &t->leaves[w];
     note_handed_out(t, w);
     bool repeats = false;
-    SL_TRY(t->repeats(t->context, (size_t)w, &repeats));
+    if (!champion->head.alone)
+        SL_TRY(t->repeats(t->context, (size_t)w, &repeats));
     if (repeats) { /* the same source stays first: nothing to replay */
         SL_TRY(t->advance(t->context, (size_t)w, &champion->head));
         champion->state = SL_WINNER_WITH_SAME_KEY;
@@ -350,6 +344,17 @@ sl_status sl_loser_tree_next_key(sl_loser_tree *t)
 const struct sl_head *sl_loser_tree_head(const sl_loser_tree *t, size_t source)
 {
     return &t->leaves[source].head;
+}
+
+void loser_tree_reload_prefixes(sl_loser_tree *t, size_t common)
+{
+    for (size_t i = 0; i < t->sources; i++) {
+        struct sl_head *head = &t->leaves[i].head;
+        if (!head->key)
+            continue;
+        head->prefix = key_prefix(head->key + common, head->len - common);
+        head->whole = head->len <= common + sizeof head->prefix;
+    }
 }
 
 bool loser_tree_tied(const sl_loser_tree *t) { return t->leaves[t->tree[0]].first_same != NIL; }

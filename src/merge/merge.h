@@ -23,7 +23,11 @@ enum sl_leaf_state { SL_WINNER_WITH_NEW_KEY, SL_WINNER_WITH_SAME_KEY, SL_WINNER_
 struct sl_head {
     const uint8_t *key; /* NULL: exhausted, compares as +infinity */
     uint32_t len;
-    uint64_t prefix; /* key_prefix(key, len) */
+    /* 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that all keys of
+     * all sources begin with. */
+    uint64_t prefix;
+    bool whole; /* the prefix says all: a head with the same prefix that is whole too differs in length at most */
+    bool alone; /* the record after this one of the source is known to have another key */
 };
 /* Loads the next head of `source` after its current one. */
 typedef sl_status (*sl_tree_advance)(void *context, size_t source, struct sl_head *head);

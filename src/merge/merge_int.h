@@ -11,6 +11,8 @@
 bool loser_tree_tied(const sl_loser_tree *tree);
 /* The first broken invariant of spec/lsm-layout.md 10.4 (1 to 5), NULL when all hold. */
 const char *loser_tree_check(const sl_loser_tree *tree);
+/* After the bytes that all keys begin with have become fewer: the prefixes of all heads are made anew. */
+void loser_tree_reload_prefixes(sl_loser_tree *tree, size_t common);
 /* Who sits in a cell, with state and jump pointer (-1: none). */
 int32_t loser_tree_node(const sl_loser_tree *tree, size_t node, enum sl_leaf_state *state,
                         int32_t *first_same);
@@ -37,6 +39,29 @@ struct merge_plan {
 SL_MUST_USE sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options *options);
 void merge_plan_free(struct merge_plan *plan);
 
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+/* Keys of a table mostly begin alike (trip-0000...), and then their first 8 bytes tell nothing apart. So prefixes are taken
+ * behind the bytes that all keys seen so far have in common. Keys with fewer of them make prefixes be taken anew. */
+struct key_space {
+    sl_buf common; /* the first `len` bytes of it; empty before the first key */
+    size_t len;
+    bool any, shrunk; /* shrunk: prefixes of views and heads are of a longer common part */
+};
+SL_INLINE uint64_t key_space_prefix(const struct key_space *space, const uint8_t *key, size_t len)
+{
+    return key_prefix(key + space->len, len - space->len);
+}
+/* For two heads with prefixes behind the same common bytes. */
+SL_INLINE int heads_compare(const struct sl_head *a, const struct sl_head *b)
+{
+    if (a->prefix != b->prefix)
+        return a->prefix < b->prefix ? -1 : 1;
+    if (a->whole && b->whole)
+        return (a->len > b->len) - (a->len < b->len);
+    return bytes_compare(a->key, a->len, b->key, b->len);
+}
+
 /* ---- views: one batch of a run, analysed --------------------------------------------------------------- */
 
 enum { GATHERS = 2 }; /* of a merge at most: first and second operands */
@@ -49,7 +74,7 @@ struct view {
     sl_batch *batch;
     const sl_array *key;
     sl_array **ordering; /* of the plan's types; NULL member: the run lacks the column, all null */
-    uint64_t *prefix;    /* key_prefix of each row */
+    uint64_t *prefix;    /* of each row, behind the common bytes */
     uint8_t *repeats;    /* bit i: row i + 1 of this batch has the key of row i */
     uint8_t *deletes;    /* bit i: row i carries a delete marker */
     bool has_repeats, has_deletes;
@@ -94,6 +119,7 @@ struct known_dictionary {
 struct cursor {
     struct sl_run run;
     const struct merge_plan *plan;
+    struct key_space *space; /* shared by all cursors of a merge */
     struct view *view; /* NULL before the first row and at the end */
     int64_t row;
     struct view
@@ -110,9 +136,15 @@ struct cursor {
 };
 /* Takes over the stream in every case; cursor_close frees what a failed open left. */
 SL_MUST_USE sl_status cursor_open(struct cursor *cursor, const struct sl_run *run,
-                                  const struct merge_plan *plan);
+                                  const struct merge_plan *plan, struct key_space *space);
+/* Loads the first rows, before the cursor stands on one. */
+SL_MUST_USE sl_status cursor_prime(struct cursor *cursor);
+/* Prefixes anew, after the key space has shrunk. */
+void cursor_reload_prefixes(struct cursor *cursor);
 void cursor_close(struct cursor *cursor);
 SL_MUST_USE sl_status cursor_advance(struct cursor *cursor, struct sl_head *head);
+/* Where the cursor stands; key NULL at the end. */
+void cursor_head(const struct cursor *cursor, struct sl_head *head);
 /* Whether the next row has the key of the current one, also across batches. */
 SL_MUST_USE sl_status cursor_repeats(struct cursor *cursor, bool *repeats);
 /* The same for the last row of the view. */
@@ -177,6 +209,7 @@ struct merger {
     struct merge_plan plan;
     struct cursor *cursors;
     size_t count;
+    struct key_space space;
     sl_loser_tree *tree;
     struct gather *gathers; /* settled before a view is left, so that each source holds one batch */
     size_t gather_count;

@@ -9,6 +9,16 @@ enum {
     GALLOP_WORTH = 8, /* a shorter stretch was not worth the search: count again */
 };
 
+/* Views may be loaded with any move of a cursor. Until then the tree compares heads of the old ones only. */
+static void reload_prefixes(struct merger *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        cursor_reload_prefixes(&m->cursors[i]);
+    if (m->tree)
+        loser_tree_reload_prefixes(m->tree, m->space.len);
+    m->space.shrunk = false;
+}
+
 static sl_status merger_advance(void *context, size_t source, struct sl_head *head)
 {
     struct merger *m = context;
@@ -16,7 +26,21 @@ static sl_status merger_advance(void *context, size_t source, struct sl_head *he
     if (c->view && c->row + 1 == c->view->rows)
         for (size_t i = 0; i < m->gather_count; i++)
             SL_TRY(gather_settle(&m->gathers[i]));
-    return cursor_advance(c, head);
+    SL_TRY(cursor_advance(c, head));
+    if (SL_UNLIKELY(m->space.shrunk)) {
+        reload_prefixes(m);
+        cursor_head(c, head);
+    }
+    return SL_OK;
+}
+
+/* All sources' first rows at once: most of what their keys have in common is known before the tree is built. */
+static sl_status prime_cursors(struct merger *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        SL_TRY(cursor_prime(&m->cursors[i]));
+    reload_prefixes(m);
+    return SL_OK;
 }
 
 static sl_status merger_repeats(void *context, size_t source, bool *repeats)
@@ -47,7 +71,7 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
         return status;
     }
     for (size_t i = 0; i < count; i++) {
-        sl_status opened = status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan) : SL_OK;
+        sl_status opened = status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan, &m->space) : SL_OK;
         if (status != SL_OK)
             sl_stream_close(runs[i].rows);
         else
@@ -57,6 +81,8 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
     }
     for (size_t i = 0; i < gather_count && status == SL_OK; i++)
         status = gather_init(&gathers[i], (int)i, &m->plan);
+    if (status == SL_OK)
+        status = prime_cursors(m);
     if (status == SL_OK)
         status = sl_loser_tree_new(count, merger_advance, merger_repeats, m, &m->tree);
     return status;
@@ -70,6 +96,7 @@ void merger_close(struct merger *m)
     for (size_t i = 0; i < m->count; i++)
         cursor_close(&m->cursors[i]);
     sl_free(m->cursors);
+    sl_buf_free(&m->space.common);
     merge_plan_free(&m->plan);
     *m = (struct merger){0};
 }

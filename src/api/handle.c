@@ -137,8 +137,12 @@ void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false
 static sl_status table_types(sl_properties *options, const sl_type *given, const sl_type **out)
 {
     bool keep = sl_properties_true(options, "sluice.keep.types", false);
-    SL_TRY(sl_properties_set(options, "sluice.keep.types", NULL)); /* not a property of the table */
+    bool force = sl_properties_true(options, "sluice.parquet.force", false);
+    SL_TRY(sl_properties_set(options, "sluice.keep.types", NULL)); /* not properties of the table */
+    SL_TRY(sl_properties_set(options, "sluice.parquet.force", NULL));
     if (keep) {
+        for (size_t i = 0; i < given->field_count; i++)
+            SL_TRY(sl_file_type_check(&given->fields[i], force));
         *out = sl_type_ref(given);
         return SL_OK;
     }

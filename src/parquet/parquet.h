@@ -159,6 +159,8 @@ enum sl_parquet_encoding {
     SL_ENCODING_BYTE_STREAM_SPLIT,       /* numbers, fixed. Spark 3.5 and Hudi 1.2 cannot read it. */
     SL_ENCODING_RLE,                     /* booleans */
 };
+/* default, auto, plain, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split, rle */
+SL_MUST_USE sl_status sl_parquet_encoding_named(const char *name, enum sl_parquet_encoding *out);
 struct sl_parquet_column_options {
     const char *column;                /* top-level name, for all leaves below it that the encoding fits, or a dotted leaf path */
     enum sl_parquet_encoding encoding; /* DEFAULT: that of the file */

@@ -16,6 +16,28 @@ static enum parquet_encoding encoding_of(enum sl_parquet_encoding choice)
     return encodings[choice];
 }
 
+sl_status sl_parquet_encoding_named(const char *name, enum sl_parquet_encoding *out)
+{
+    static const char *const names[] = {
+        [SL_ENCODING_DEFAULT] = "default",
+        [SL_ENCODING_AUTO] = "auto",
+        [SL_ENCODING_PLAIN] = "plain",
+        [SL_ENCODING_DELTA_BINARY_PACKED] = "delta_binary_packed",
+        [SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY] = "delta_length_byte_array",
+        [SL_ENCODING_DELTA_BYTE_ARRAY] = "delta_byte_array",
+        [SL_ENCODING_BYTE_STREAM_SPLIT] = "byte_stream_split",
+        [SL_ENCODING_RLE] = "rle",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (enum sl_parquet_encoding)i;
+            return SL_OK;
+        }
+    return sl_input("no Parquet encoding \"%s\": use default, auto, plain, delta_binary_packed, delta_byte_array, "
+                    "delta_length_byte_array, byte_stream_split or rle",
+                    name);
+}
+
 static sl_status check_encoding(enum sl_parquet_encoding encoding)
 {
     if ((unsigned)encoding > SL_ENCODING_RLE)

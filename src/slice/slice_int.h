@@ -4,6 +4,13 @@
 
 #include "slice/slice.h"
 
+/* How the table's data files are written (file_options.c). `parquet` points into the rest: keep it in place. */
+struct file_options {
+    struct sl_parquet_write_options parquet;
+    struct sl_parquet_column_options key;
+};
+SL_MUST_USE sl_status file_options_load(const sl_table *table, struct file_options *out);
+
 /* sl_slice_logs_load through a cache of open files. */
 SL_MUST_USE sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
                                       const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,

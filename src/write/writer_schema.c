@@ -49,6 +49,7 @@ sl_status writer_row_columns(const sl_table *table, const sl_type *current, cons
     SL_NEW_ARRAY(fields, current->field_count + input->field_count + 1);
     sl_status status = SL_OK;
     bool null_for_missing = sl_table_setting_true(table, "hoodie.write.set.null.for.missing.columns", false);
+    bool force = sl_table_setting_true(table, "sluice.parquet.force", false);
     memcpy(fields, current->fields, count * sizeof *fields);
     for (size_t i = 0; i < current->field_count; i++)
         SL_GO(sl_hint(check_column(&current->fields[i], input, null_for_missing),
@@ -57,6 +58,7 @@ sl_status writer_row_columns(const sl_table *table, const sl_type *current, cons
         const sl_field *f = &input->fields[i];
         if (is_meta(f->name) || sl_type_field_index(current, f->name) >= 0)
             continue;
+        SL_GO(sl_file_type_check(f, force));
         fields[count] = *f;
         fields[count++].nullable = true;
     }

@@ -273,6 +273,31 @@ static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct par
     return SL_OK;
 }
 
+/* The dictionary page that was passed over. */
+static sl_status load_pending_dictionary(struct parquet_leaf_reader *r)
+{
+    struct parquet_pages *pages = &r->pages;
+    struct parquet_page_header header;
+    struct parquet_page page;
+    uint64_t offset = pages->offset, header_offset = pages->header_offset, wanted_end = pages->wanted_end;
+    bool found;
+    pages->offset = r->dictionary_at;
+    pages->wanted_end = r->dictionary_end; /* nothing is read ahead */
+    r->dictionary_at = 0;
+    SL_TRY(parquet_pages_header(pages, &header, &found));
+    SL_TRY(parquet_pages_body(pages, &header, &page));
+    SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+    pages->offset = offset;
+    pages->header_offset = header_offset;
+    pages->wanted_end = wanted_end;
+    return SL_OK;
+}
+
+static bool needs_dictionary(const struct parquet_page_header *header)
+{
+    return header->encoding == PARQUET_PLAIN_DICTIONARY || header->encoding == PARQUET_RLE_DICTIONARY;
+}
+
 /* One level stream of a v1 page; *data moves behind it. */
 static sl_status init_levels_v1(struct parquet_hybrid *h, int max, int encoding, int64_t count,
                                 const uint8_t **data, size_t *len)
@@ -352,6 +377,8 @@ static sl_status next_data_page(struct parquet_leaf_reader *r, int64_t *skip, bo
             return SL_OK;
         bool is_data = header.type == PARQUET_PAGE_DATA || header.type == PARQUET_PAGE_DATA_V2;
         if (header.type == PARQUET_PAGE_DICTIONARY) {
+            if (r->dictionary_at > 0) /* then this one is the second */
+                SL_TRY(load_pending_dictionary(r));
             SL_TRY(parquet_pages_body(&r->pages, &header, &page));
             SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
             continue;
@@ -373,6 +400,8 @@ static sl_status next_data_page(struct parquet_leaf_reader *r, int64_t *skip, bo
                 return SL_OK;
             continue;
         }
+        if (r->dictionary_at > 0 && needs_dictionary(&header))
+            SL_TRY(load_pending_dictionary(r));
         SL_TRY(parquet_pages_body(&r->pages, &header, &page));
         return sl_context(begin_data_page(r, &header, &page), "page at %" PRIu64, page.offset);
     }
@@ -631,7 +660,31 @@ static bool has_encoding(const struct parquet_column_meta *meta, int32_t encodin
     return false;
 }
 
-sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
+/* Whether there is a dictionary tells the first page only: dictionary_page_offset may be missing. */
+static sl_status open_dictionary(struct parquet_leaf_reader *r, bool selective)
+{
+    struct parquet_page_header header;
+    struct parquet_page page;
+    bool found;
+    uint64_t start = r->pages.offset, data = (uint64_t)r->chunk->meta.data_page_offset;
+    if (start < data && data < r->pages.end) /* maybe the first pages are not wanted: no reading ahead yet */
+        r->pages.wanted_end = data;
+    SL_TRY(parquet_pages_header(&r->pages, &header, &found));
+    if (!found || header.type != PARQUET_PAGE_DICTIONARY) {
+        r->pages.offset = start;
+        return SL_OK;
+    }
+    if (selective) {
+        parquet_pages_skip(&r->pages, &header);
+        r->dictionary_at = start;
+        r->dictionary_end = r->pages.offset;
+        return SL_OK;
+    }
+    SL_TRY(parquet_pages_body(&r->pages, &header, &page));
+    return sl_context(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+}
+
+sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group, bool selective)
 {
     const struct parquet_row_group *g = &r->parquet->meta.row_groups[group];
     size_t leaf = (size_t)(r->leaf - r->parquet->schema.leaves);
@@ -646,25 +699,10 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group)
     r->values_left = r->chunk->meta.num_values;
     r->values.previous.len = 0;
     r->every_page = r->values.carry_over && has_encoding(&r->chunk->meta, PARQUET_DELTA_BYTE_ARRAY);
+    r->dictionary_at = 0;
     dictionary_clear(&r->dictionary);
     SL_TRY(parquet_pages_open(&r->pages, r->parquet, &r->chunk->meta));
-    if (r->values_left == 0)
-        return SL_OK;
-    /* The dictionary is wanted now: it tells how long values may be, and pages may be jumped to later.
-     * Whether there is one tells the first page only: dictionary_page_offset may be missing. */
-    struct parquet_page_header header;
-    struct parquet_page page;
-    bool found;
-    uint64_t start = r->pages.offset, data = (uint64_t)r->chunk->meta.data_page_offset;
-    if (start < data && data < r->pages.end) /* maybe the first pages are not wanted: no reading ahead yet */
-        r->pages.wanted_end = data;
-    SL_TRY(parquet_pages_header(&r->pages, &header, &found));
-    if (!found || header.type != PARQUET_PAGE_DICTIONARY) {
-        r->pages.offset = start;
-        return SL_OK;
-    }
-    SL_TRY(parquet_pages_body(&r->pages, &header, &page));
-    return sl_context(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+    return r->values_left > 0 ? open_dictionary(r, selective) : SL_OK;
 }
 
 /* The last page that begins at or before the row; the index has pages. */

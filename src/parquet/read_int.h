@@ -330,6 +330,7 @@ struct parquet_leaf_reader {
     const struct parquet_column_chunk *chunk;
     struct parquet_pages pages;
     struct parquet_dictionary dictionary;
+    uint64_t dictionary_at, dictionary_end; /* a dictionary page that no page needed so far; 0: none */
     struct parquet_offset_index index; /* lives in index_arena */
     sl_arena *index_arena;
     bool index_tried;
@@ -367,8 +368,9 @@ struct parquet_step {
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
                               const struct parquet_leaf *leaf, bool keep_dictionary,
                               struct parquet_recycler *recycler);
-/* Goes to the start of a row group; reads its dictionary. */
-SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group);
+/* Goes to the start of a row group. Its dictionary is read at once, as it tells how long values may be; with `selective`,
+ * when the first page needs it, and maybe none of the wanted ones does. */
+SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group, bool selective);
 /* One batch: `steps` in order, `rows` taken in all. */
 SL_MUST_USE sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps,
                                         size_t count, int64_t rows);

@@ -159,7 +159,8 @@ static sl_status open_leaf(void *context, size_t index)
 {
     struct scan *s = context;
     struct parquet_leaf_reader *r = s->readers[index];
-    return sl_context(parquet_leaf_open_group(r, s->group), "column %s", r->leaf->path);
+    bool selective = s->ranges[s->range].first > s->group_first;
+    return sl_context(parquet_leaf_open_group(r, s->group, selective), "column %s", r->leaf->path);
 }
 
 /* What a row of the group takes in memory, as far as the footer and the dictionaries can tell. */

@@ -489,6 +489,66 @@ static void filters_know_physical_values(void **state)
     close_made(&o);
 }
 
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
+
+#define FALLEN_BACK 4000
+
+/* Few values, then so many long ones that the dictionary is given up: its pages are followed by plain ones. */
+static void add_falling_back(sl_batch_builder *b, int64_t i)
+{
+    char text[400];
+    memset(text, 'x', sizeof text);
+    snprintf(text, sizeof text, "value %" PRId64, i < 1000 ? i % 20 : i * INT64_C(7919));
+    check_ok(sl_builder_bytes(b->columns[0], text, i < 1000 ? strlen(text) : sizeof text), "text");
+}
+
+/* The rows of a selection, and what was read for them. */
+static uint64_t read_selected(struct opened *o, const struct sl_row_range *ranges, size_t count, const sl_array *expected)
+{
+    atomic_uint_fast64_t bytes = 0;
+    struct sl_parquet_scan_options options = {
+        .ranges = ranges, .range_count = count, .bytes_read = &bytes, .batch_rows = 70};
+    sl_stream *stream;
+    size_t range = 0;
+    int64_t row = ranges[0].first;
+    check_ok(sl_parquet_scan(o->p, &options, &stream), "scan");
+    for (;;) {
+        sl_batch *batch;
+        check_ok(sl_stream_next(stream, &batch), "next");
+        if (!batch)
+            break;
+        for (int64_t i = 0; i < batch->rows; i++, row++) {
+            if (row == ranges[range].first + ranges[range].count)
+                row = ranges[++range].first;
+            assert_int_equal(sl_compare(batch->columns[0], i, expected, row), 0);
+        }
+        sl_batch_unref(batch);
+    }
+    assert_int_equal(row, ranges[count - 1].first + ranges[count - 1].count);
+    sl_stream_close(stream);
+    return bytes;
+}
+
+/* A dictionary is read for pages that need it, and not for others. */
+static void dictionaries_are_read_when_needed(void **state)
+{
+    (void)state;
+    static const struct sl_row_range plain[] = {{FALLEN_BACK - 5, 3}},
+                                     mixed[] = {{120, 3}, {990, 30}, {FALLEN_BACK - 250, 200}};
+    struct opened o = {0};
+    struct sl_parquet_write_options options = {.page_rows = 100};
+    write_file("text string", add_falling_back, FALLEN_BACK, &options, &o.bytes);
+    open_bytes(&o);
+    const struct parquet_column_meta *meta = &o.p->meta.row_groups[0].columns[0].meta;
+    uint64_t dictionary = (uint64_t)(meta->data_page_offset - meta->dictionary_page_offset);
+    assert_true(dictionary > 1 << 20);
+    sl_array *all = column_of(o.p, "text");
+    assert_true(read_selected(&o, plain, 1, all) < 100000); /* one page of 400 bytes a row */
+    assert_true(read_selected(&o, mixed, 3, all) > dictionary);
+    sl_array_unref(all);
+    close_made(&o);
+}
+
 /* ---- large things -------------------------------------------------------------------------------------- */
 
 #define LONG_BYTES 200000
@@ -1010,6 +1070,7 @@ int main(void)
         cmocka_unit_test(ranges_are_sets),
         cmocka_unit_test(filters_answer),
         cmocka_unit_test(filters_know_physical_values),
+        cmocka_unit_test(dictionaries_are_read_when_needed),
         cmocka_unit_test(long_strings_make_small_batches),
         cmocka_unit_test(many_nulls_take_their_time),
         cmocka_unit_test(offsets_beyond_4_gib),

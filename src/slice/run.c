@@ -4,7 +4,7 @@
  * again by the merge; files of other writers are checked here first and sorted when they are not in order
  * (spec/lsm-layout.md 6: a run in another order merges to wrong rows without any error).
  */
-#include "slice/slice.h"
+#include "slice/slice_int.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void run_close(sl_stream *self)
 
 /* ---- key order ----------------------------------------------------------------------------------------- */
 
-static bool marked_sorted(const sl_parquet *p)
+bool slice_is_marked_sorted(const sl_parquet *p)
 {
     const char *column = sl_parquet_key_value(p, SL_SORTED_BY);
     return column && strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0;
@@ -222,7 +222,7 @@ static sl_status order_rows(struct run_stream *run, const struct sl_run_options 
 {
     const char *key =
         is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
-    bool in_order = marked_sorted(run->source->parquet);
+    bool in_order = slice_is_marked_sorted(run->source->parquet);
     if (!in_order)
         SL_TRY(file_in_order(run->source->parquet, key, &in_order));
     if (in_order)

@@ -69,7 +69,8 @@ typedef struct sl_source {
     atomic_int refs;
     sl_file *file;
     sl_parquet *parquet;
-    char *relative; /* path below the table */
+    char *relative;                /* path below the table */
+    struct sl_log_headers headers; /* of a native log */
 } sl_source;
 /* Some open sources, the least recently used one making room. Thread-safe. */
 typedef struct sl_source_cache sl_source_cache;

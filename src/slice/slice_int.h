@@ -58,6 +58,8 @@ SL_MUST_USE sl_status slice_prune(const sl_table *table, const struct sl_row_fil
  * a row group. */
 SL_MUST_USE sl_status slice_key_pages(const sl_parquet *file, size_t row_group,
                                       struct sl_parquet_page_bounds *out);
+/* Whether the file says that its rows are in key order, as ours do. */
+bool slice_is_marked_sorted(const sl_parquet *file);
 /* The column of the record key; -1: there is none. */
 int slice_key_column(const sl_parquet *file);
 

@@ -13,21 +13,17 @@
 static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
                                      struct sl_slice_log *log)
 {
-    struct sl_log_headers headers = {0};
-    sl_status status = SL_OK;
-    SL_GO(sl_source_open(table, relative, cache, &log->source));
-    SL_GO(sl_log_headers_read(log->source->parquet, &headers));
-    if (headers.forms_differ)
+    SL_TRY(sl_source_open(table, relative, cache, &log->source));
+    const struct sl_log_headers *headers = &log->source->headers;
+    if (headers->forms_differ)
         sl_warn(&table->runtime, "log %s: its two sets of headers differ, the newer form counts", relative);
-    if (headers.is_partial)
-        status = sl_unsupported("partial-update logs");
-    else if (log->file->parts.kind == SL_FILE_LOG && !headers.schema)
-        status = sl_corrupt("data log without SCHEMA header");
-    log->compacted = headers.compacted;
-    memset(&headers.compacted, 0, sizeof headers.compacted);
-done:
-    sl_log_headers_free(&headers);
-    return status;
+    if (headers->is_partial)
+        return sl_unsupported("partial-update logs");
+    if (log->file->parts.kind == SL_FILE_LOG && !headers->schema)
+        return sl_corrupt("data log without SCHEMA header");
+    for (size_t i = 0; i < headers->compacted.count; i++)
+        SL_TRY(sl_strings_add(&log->compacted, headers->compacted.items[i]));
+    return SL_OK;
 }
 
 /* Its blocks become runs of their own, so they are read whole. */

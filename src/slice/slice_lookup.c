@@ -67,23 +67,88 @@ static sl_status add_hit(struct lookup *l, struct hits *h, size_t wanted, int64_
     return sl_row_ranges_add(&h->rows, row, 1);
 }
 
-/* The batch's first row is in ranges[*range], `*at` rows behind its beginning. */
-static sl_status match_keys(struct lookup *l, const sl_array *keys, const sl_row_ranges *ranges,
-                            size_t *range, int64_t *at, struct hits *h)
+/* Where the rows of a scan stand in the file. */
+struct position {
+    const sl_row_ranges *ranges;
+    size_t range;
+    int64_t at; /* rows of it that are behind us */
+};
+
+/* The row of the file that is `ahead` rows further on; does not move. */
+static int64_t row_at(const struct position *p, int64_t ahead)
+{
+    size_t range = p->range;
+    int64_t at = p->at + ahead;
+    while (at >= p->ranges->items[range].count)
+        at -= p->ranges->items[range++].count;
+    return p->ranges->items[range].first + at;
+}
+
+static void advance(struct position *p, int64_t rows)
+{
+    p->at += rows;
+    while (p->range < p->ranges->count && p->at >= p->ranges->items[p->range].count)
+        p->at -= p->ranges->items[p->range++].count;
+}
+
+static struct sl_key key_at(const sl_array *keys, int64_t row)
+{
+    struct sl_key key = {0};
+    key.data = sl_bytes_at(keys, row, &key.len);
+    return key;
+}
+
+/* First row that is not below the key, of rows in order. */
+static int64_t first_row_of(const sl_array *keys, const struct sl_key *key)
+{
+    int64_t low = 0, high = keys->length;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        struct sl_key other = key_at(keys, middle);
+        if (bytes_compare(other.data, other.len, key->data, key->len) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Our own files are in key order: a few keys are searched for, not all rows looked at. */
+static sl_status search_keys(struct lookup *l, const sl_array *keys, const struct position *p, struct hits *h)
+{
+    for (size_t k = 0; k < l->wanted.count; k++) {
+        const struct sl_key *key = &l->wanted.items[k];
+        for (int64_t i = first_row_of(keys, key); i < keys->length; i++) {
+            struct sl_key other = key_at(keys, i);
+            if (bytes_compare(other.data, other.len, key->data, key->len) != 0)
+                break;
+            SL_TRY(add_hit(l, h, k, row_at(p, i)));
+        }
+    }
+    return SL_OK;
+}
+
+static sl_status match_keys(struct lookup *l, const sl_array *keys, const struct position *p, struct hits *h)
 {
     for (int64_t i = 0; i < keys->length; i++) {
-        size_t len, wanted;
-        if (*at == ranges->items[*range].count) {
-            ++*range;
-            *at = 0;
-        }
-        int64_t row = ranges->items[*range].first + (*at)++;
-        if (!sl_is_valid(keys, i))
-            return sl_corrupt("row %" PRId64 " has no record key", row);
-        const uint8_t *key = sl_bytes_at(keys, i, &len);
-        if (sl_key_set_find(&l->wanted, key, len, &wanted))
-            SL_TRY(add_hit(l, h, wanted, row));
+        size_t wanted;
+        struct sl_key key = key_at(keys, i);
+        if (sl_key_set_find(&l->wanted, key.data, key.len, &wanted))
+            SL_TRY(add_hit(l, h, wanted, row_at(p, i)));
     }
+    return SL_OK;
+}
+
+#define SEARCH_SHARE 16 /* a key costs some 16 comparisons when it is searched for */
+
+static sl_status find_in_batch(struct lookup *l, const sl_array *keys, bool sorted, struct position *p,
+                               struct hits *h)
+{
+    if (keys->null_count)
+        return sl_corrupt("a row without record key");
+    bool few = (int64_t)l->wanted.count * SEARCH_SHARE < keys->length;
+    SL_TRY(sorted && few ? search_keys(l, keys, p, h) : match_keys(l, keys, p, h));
+    advance(p, keys->length);
     return SL_OK;
 }
 
@@ -100,9 +165,9 @@ static sl_status find_rows(struct lookup *l, const sl_parquet *parquet, const sl
                                            .bytes_read = stats ? &stats->bytes_read : NULL,
                                            .pages_read = stats ? &stats->pages : NULL,
                                            .pages_skipped = stats ? &stats->pages_skipped : NULL};
+    struct position position = {.ranges = ranges};
+    bool sorted = slice_is_marked_sorted(parquet);
     sl_stream *rows;
-    size_t range = 0;
-    int64_t at = 0;
     SL_TRY(sl_parquet_scan((sl_parquet *)(uintptr_t)parquet, &scan, &rows));
     sl_status status = SL_OK;
     for (;;) {
@@ -110,7 +175,7 @@ static sl_status find_rows(struct lookup *l, const sl_parquet *parquet, const sl
         SL_GO(sl_stream_next(rows, &batch));
         if (!batch)
             break;
-        status = match_keys(l, batch->columns[0], ranges, &range, &at, h);
+        status = find_in_batch(l, batch->columns[0], sorted, &position, h);
         sl_batch_unref(batch);
         if (status)
             break;

@@ -27,10 +27,19 @@ void sl_source_unref(sl_source *source)
 {
     if (!source || atomic_fetch_sub_explicit(&source->refs, 1, memory_order_acq_rel) > 1)
         return;
+    sl_log_headers_free(&source->headers);
     sl_parquet_close(source->parquet);
     sl_file_close(source->file);
     sl_free(source->relative);
     sl_free(source);
+}
+
+static bool is_native_log(const char *relative)
+{
+    const char *slash = strrchr(relative, '/');
+    struct sl_file_name parts;
+    sl_file_name_parse(slash ? slash + 1 : relative, &parts);
+    return parts.kind == SL_FILE_LOG || parts.kind == SL_FILE_DELETES;
 }
 
 static sl_status open_file(const sl_table *table, const char *relative, sl_source **out)
@@ -45,6 +54,8 @@ static sl_status open_file(const sl_table *table, const char *relative, sl_sourc
     SL_GO(sl_table_path(table, relative, &path));
     SL_GO(sl_storage_open(table->storage, path, &source->file));
     SL_GO(sl_parquet_open(source->file, NULL, &source->parquet));
+    if (is_native_log(relative))
+        SL_GO(sl_log_headers_read(source->parquet, &source->headers));
     *out = source;
 done:
     sl_free(path);

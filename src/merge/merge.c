@@ -115,6 +115,10 @@ static sl_status merge_step(struct merge_stream *s)
 {
     if (s->in_group)
         return take_duplicate(s);
+    if (s->merger.to_copy_rows > 0) {
+        s->emit = s->gather.rows > 0; /* first what comes before them */
+        return s->emit ? SL_OK : merger_hand_over(&s->merger);
+    }
     int64_t source = sl_loser_tree_peek(s->merger.tree);
     if (source < 0) {
         s->ended = true;

@@ -53,9 +53,19 @@ void sl_loser_tree_free(sl_loser_tree *tree);
 
 enum sl_merge_mode { SL_COMMIT_TIME, SL_EVENT_TIME };
 
+/* What lets a merge hand rows of a run over undecoded (merge/hand_over.c). */
+struct sl_run_copy {
+    void *context; /* lives as long as the run's stream */
+    /* Asked when all rows that the stream has yielded were taken: how many of the next ones, all with keys below `bound`
+     * (NULL: whatever their keys), shall be copied; the stream leaves them behind. 0: none. */
+    sl_status (*offer)(void *context, const uint8_t *bound, size_t len, int64_t *rows);
+    /* Everything before the rows offered last was handed out: copies them. */
+    sl_status (*copy)(void *context);
+};
 /* One sorted input. The merge owns the stream. */
 struct sl_run {
     sl_stream *rows;
+    struct sl_run_copy copy; /* `offer` NULL: every row passes through. Only for sl_merge_open. */
     bool is_deletes;       /* every row is a delete: columns are the key and the ordering fields only */
     bool is_base;          /* the base file: duplicates inside it are handed through unless another source has the key */
     const char *name;      /* for errors: the file */

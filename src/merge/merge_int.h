@@ -1,5 +1,5 @@
 /* Private to merge/. The picture: cursor.c turns streams into views, loser_tree.c orders them, rule.c judges,
- * gather.c collects the survivors as row ranges, merge.c and operands.c are the loops around them. */
+ * hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, merge.c and operands.c are the loops around them. */
 #ifndef SL_MERGE_INT_H
 #define SL_MERGE_INT_H
 
@@ -217,6 +217,9 @@ struct merger {
     struct sl_merge_counts own_counts;
     size_t last_source;
     unsigned streak; /* groups in a row that last_source won alone */
+    /* rows that come next and are to be copied by their run; 0: none */
+    int64_t to_copy_rows;
+    size_t to_copy;
 };
 /* Takes over the streams in every case; merger_close frees what a failed open left. */
 SL_MUST_USE sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
@@ -231,6 +234,10 @@ SL_MUST_USE sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
 /* Hands out all records of the open group one by one: fills `record` (a reference), view NULL at the group's
  * end, when the next group is open. */
 SL_MUST_USE sl_status merger_pop(struct merger *m, struct record *record);
+/* The source is about to advance: perhaps it has rows to copy first (m->to_copy_rows). */
+SL_MUST_USE sl_status merger_offer(struct merger *m, size_t source);
+/* Has them copied. Nothing that comes before them may be pending. */
+SL_MUST_USE sl_status merger_hand_over(struct merger *m);
 void merger_count(struct merger *m); /* brings the counts that cursors and tree keep up to date */
 
 /* ---- spilling ------------------------------------------------------------------------------------------ */

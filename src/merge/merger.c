@@ -26,6 +26,7 @@ static sl_status merger_advance(void *context, size_t source, struct sl_head *he
     if (c->view && c->row + 1 == c->view->rows)
         for (size_t i = 0; i < m->gather_count; i++)
             SL_TRY(gather_settle(&m->gathers[i]));
+    SL_TRY(merger_offer(m, source));
     SL_TRY(cursor_advance(c, head));
     if (SL_UNLIKELY(m->space.shrunk)) {
         reload_prefixes(m);
@@ -34,11 +35,20 @@ static sl_status merger_advance(void *context, size_t source, struct sl_head *he
     return SL_OK;
 }
 
-/* All sources' first rows at once: most of what their keys have in common is known before the tree is built. */
+/* All sources' first rows at once: most of what their keys have in common is known before the tree is built. A source that
+ * may have rows to copy comes last: which of them are below all others is known then. */
 static sl_status prime_cursors(struct merger *m)
 {
+    size_t last = SIZE_MAX;
     for (size_t i = 0; i < m->count; i++)
-        SL_TRY(cursor_prime(&m->cursors[i]));
+        if (last == SIZE_MAX && m->cursors[i].run.copy.offer)
+            last = i;
+        else
+            SL_TRY(cursor_prime(&m->cursors[i]));
+    if (last != SIZE_MAX) {
+        SL_TRY(merger_offer(m, last));
+        SL_TRY(cursor_prime(&m->cursors[last]));
+    }
     reload_prefixes(m);
     return SL_OK;
 }

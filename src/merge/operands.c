@@ -215,6 +215,9 @@ sl_status sl_merge_operands(const struct sl_run *runs, size_t count, const struc
     sl_status status = merger_open(&o.merger, runs, count, options, o.rows, 2, counts);
     if (status != SL_OK)
         goto done;
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].copy.offer)
+            SL_GO(sl_internal("a merge that keeps deletes hands no rows over"));
     if (options->keep_duplicates)
         SL_GO(sl_internal("a merge that keeps duplicates folds no operands"));
     SL_GO(sl_delete_schema(options, &o.delete_type));

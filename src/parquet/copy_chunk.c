@@ -24,6 +24,7 @@ sl_status copy_bytes(struct group_copy *c, uint64_t offset, uint64_t len)
             data = c->buffer.data;
         }
         SL_TRY(sl_output_write(c->w->output, data, n));
+        c->w->copied.bytes += n;
         offset += n;
         len -= n;
     }
@@ -246,6 +247,7 @@ static sl_status copy_offset_index(struct group_copy *c, size_t leaf, int64_t di
     for (size_t i = 0; i < index.page_count; i++)
         index.pages[i].offset += distance;
     *copied = true;
+    c->w->copied.pages += index.page_count;
     return copy_put_offset_index(c, leaf, &index);
 }
 

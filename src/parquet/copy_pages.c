@@ -457,6 +457,7 @@ sl_status copy_chunk_pages(struct group_copy *c, size_t leaf)
     };
     SL_TRY(copy_key_values(c->w->arena, part.meta));
     SL_TRY(put_pages(&part));
+    c->w->copied.pages += part.count;
     SL_TRY(sum_headers(&part));
     return copy_facts(&part);
 }

@@ -27,7 +27,8 @@
 typedef struct sl_parquet sl_parquet; /* an open file: its footer, decoded once. Thread-safe after open. */
 
 struct sl_parquet_open_options {
-    bool ignore_checksums; /* page checksums are verified where present */
+    bool ignore_checksums;     /* page checksums are verified where present */
+    const sl_runtime *runtime; /* where warnings go, borrowed until the file is closed; NULL: nowhere */
 };
 /* Borrows `file`, which must stay open until sl_parquet_close. options NULL: defaults. */
 SL_MUST_USE sl_status sl_parquet_open(sl_file *file, const struct sl_parquet_open_options *options, sl_parquet **out);
@@ -117,7 +118,8 @@ SL_MUST_USE sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, 
 void sl_parquet_page_bounds_free(struct sl_parquet_page_bounds *bounds);
 /* Adds the rows of the pages whose keep[i] is true to `ranges`. */
 SL_MUST_USE sl_status sl_parquet_page_ranges(const struct sl_parquet_page_bounds *bounds, const bool *keep, sl_row_ranges *ranges);
-/* Page indexes that were found damaged or contradicting their chunk, and so not used, since the file was opened: worth a warning. */
+/* Page indexes that were found damaged or contradicting their chunk, and so not used, since the file was opened. The first
+ * one is a warning. */
 uint64_t sl_parquet_ignored_indexes(const sl_parquet *p);
 
 /* Whether a flat column's Bloom filter allows that the row group holds a value: *may false is certain, true is also the
@@ -135,12 +137,17 @@ struct sl_parquet_scan_options {
     size_t range_count;
     int64_t batch_rows;      /* at most so many rows a batch; 0: 16384. Batches also end at row groups. */
     size_t batch_bytes;      /* soft bound on a batch's memory; 0: 64 MiB */
-    bool keep_dictionary;    /* string and binary columns may come with a dictionary */
+    /* String and binary columns may come with a dictionary. Not those inside lists, maps and structs: who bounds memory by
+     * what rows take once they are copied out of their dictionaries (merge) has to look at the columns only. */
+    bool keep_dictionary;
     sl_pool *pool;           /* decode columns in parallel; NULL: inline */
     atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
     atomic_uint_fast64_t *pages_read, *pages_skipped; /* data pages decoded; passed over by the page index. NULL: not counted */
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options, sl_stream **out);
+/* Between two batches of a scan of all rows: those before row `first` that were not yielded yet are left out, and no batch
+ * reaches from before row `stop` behind it. */
+void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop);
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
@@ -222,7 +229,7 @@ void sl_parquet_units_free(struct sl_parquet_units *units);
  * Files of parquet-mr before 1.8 have pages that only their own footer explains. */
 bool sl_parquet_writer_can_copy(const sl_parquet_writer *w, const sl_parquet *source);
 /* Copies whole units, rows [first, first + rows) of a row group, as a row group of their own: pages, statistics, page index
- * and size statistics, with their offsets moved; of all rows of the group also the Bloom filters. Bounds of some of the rows
+ * and size statistics, with their offsets moved; of most rows of the group also the Bloom filters. Bounds of some of the rows
  * are put together from those of their pages, where the index has them. Rows written before are closed as a row group.
  * Columns of `constants` are written anew: every row holds the same string. Rows that are no units and files of other columns
  * are SL_E_INPUT, old files (above) SL_E_UNSUPPORTED: decode them instead. Key-values of the file are not copied. */
@@ -234,9 +241,14 @@ SL_MUST_USE sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl
                                                   const struct sl_parquet_constant *constants, size_t constant_count);
 SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
                                                        const struct sl_parquet_constant *constants, size_t constant_count);
+struct sl_parquet_copied {
+    uint64_t rows, pages, bytes; /* pages of data, where an index tells them; bytes of pages */
+};
+struct sl_parquet_copied sl_parquet_writer_copied(const sl_parquet_writer *w); /* so far */
 
 /* ---- sizes and the end --------------------------------------------------------------------------------- */
 
+size_t sl_parquet_writer_row_groups(const sl_parquet_writer *w); /* the one in progress included */
 uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w); /* written and estimated still to write: for rolling files by size */
 size_t sl_parquet_writer_memory(const sl_parquet_writer *w);
 struct sl_parquet_written {

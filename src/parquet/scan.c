@@ -34,6 +34,7 @@ struct scan {
     int64_t readers_at; /* where the readers stand; behind `at` only when a batch is tried again */
     int64_t rows_max;   /* of a batch of this group: less after a batch that was too large */
     size_t range;       /* first range that may still have rows */
+    int64_t stop;       /* of the file: the next batch ends before it */
     size_t row_bytes;   /* estimate */
     struct parquet_step *steps;
     size_t step_count, step_cap;
@@ -226,6 +227,15 @@ static int64_t rows_of_batch(const struct scan *s)
     return rows > 0 ? (int64_t)rows : 1;
 }
 
+/* The same, less what lies behind the place where the batch is to end. */
+static int64_t rows_to_stop(const struct scan *s)
+{
+    int64_t rows = rows_of_batch(s), next = s->group_first + s->at;
+    if (s->range < s->range_count && s->ranges[s->range].first > next)
+        next = s->ranges[s->range].first;
+    return s->stop > next && s->stop - next < rows ? s->stop - next : rows;
+}
+
 static sl_status add_step(struct scan *s, int64_t skip, int64_t take)
 {
     if (s->step_count == s->step_cap) {
@@ -391,12 +401,27 @@ static sl_status scan_next(sl_stream *stream, sl_batch **out)
         }
         int64_t at = s->at;
         size_t range = s->range;
-        SL_TRY(plan_batch(s, rows_of_batch(s), &rows));
+        SL_TRY(plan_batch(s, rows_to_stop(s), &rows));
         if (rows > 0)
             return sl_context(sl_context(read_batch(s, at, range, rows, out), "row group %zu", s->group),
                               "%s", sl_file_path(s->parquet->file));
         s->group_open = false;
         count_pages(s);
+    }
+}
+
+void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop)
+{
+    struct scan *s = (struct scan *)(void *)scan;
+    s->stop = stop;
+    for (; s->range < s->range_count; s->range++) {
+        struct sl_row_range *range = &s->ranges[s->range];
+        int64_t end = range->first + range->count;
+        if (end > first) {
+            range->first = range->first > first ? range->first : first;
+            range->count = end - range->first;
+            return;
+        }
     }
 }
 
@@ -410,6 +435,7 @@ sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *o
     s->stream.next = scan_next;
     s->stream.close = scan_close;
     s->parquet = p;
+    s->stop = INT64_MAX;
     s->batch_rows = options->batch_rows > 0 ? options->batch_rows : BATCH_ROWS_DEFAULT;
     s->batch_bytes = options->batch_bytes > 0 ? options->batch_bytes : BATCH_BYTES_DEFAULT;
     s->pool = options->pool;

@@ -435,6 +435,7 @@ struct sl_parquet_writer {
     int64_t rows;       /* taken over, waiting ones included */
     int64_t group_rows; /* encoded into the row group in progress */
     int64_t done_rows;  /* in written row groups */
+    struct sl_parquet_copied copied;
     bool failed;        /* the leaves may disagree: nothing more can be written */
 };
 SL_MUST_USE sl_status writer_scratch_take(struct sl_parquet_writer *w, struct write_scratch **out);

@@ -543,6 +543,11 @@ sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, con
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
 
+size_t sl_parquet_writer_row_groups(const sl_parquet_writer *w)
+{
+    return w->group_count + (w->rows > w->done_rows);
+}
+
 uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w)
 {
     uint64_t written = sl_output_offset(w->output) - w->start, open = group_estimate(w);

@@ -105,12 +105,13 @@ static sl_status copy_group(struct group_copy *c, const struct sl_parquet_consta
             return sl_corrupt("column %s: sizes overflow", leaf->name);
         c->to->total_compressed_size += c->to->columns[i].meta.total_compressed_size;
     }
+    /* A filter of all rows is right for some of them, but for a few it is too large. */
+    bool keeps_blooms = c->rows >= c->from->num_rows / 2;
     for (size_t i = 0; i < w->layout.leaf_count; i++) {
         if (find_constant(&w->layout.leaves[i], constants, count)) {
             SL_TRY(writer_put_bloom(w, &w->leaves[i], &c->to->columns[i]));
             SL_TRY(leaf_writer_next_chunk(&w->leaves[i]));
-        } else if (c->rows ==
-                   c->from->num_rows) { /* for some of the rows a filter of all would be too large */
+        } else if (keeps_blooms) {
             SL_TRY_CTX(copy_bloom(c, i), "column %s", w->layout.leaves[i].name);
         }
     }
@@ -141,6 +142,7 @@ static sl_status add_group(struct group_copy *c, const struct sl_parquet_constan
     SL_TRY(copy_sorting(c));
     SL_TRY(copy_group(c, constants, count));
     w->group_count++;
+    w->copied.rows += (uint64_t)c->rows;
     w->rows += c->rows;
     w->done_rows += c->rows;
     return SL_OK;
@@ -188,6 +190,8 @@ sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *so
     w->failed = status != SL_OK;
     return sl_context(status, "row group %zu of %s", group, sl_file_path(source->file));
 }
+
+struct sl_parquet_copied sl_parquet_writer_copied(const sl_parquet_writer *w) { return w->copied; }
 
 sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
                                            const struct sl_parquet_constant *constants, size_t count)

@@ -55,6 +55,7 @@ struct sl_file_writer {
     sl_strings compacted;
     sl_output *output;
     sl_parquet_writer *parquet;
+    uint64_t row_group_bytes; /* that a row group shall have */
     struct key_bounds keys;
     int key_index, file_name_index; /* columns; -1: not there */
     int64_t rows;
@@ -182,6 +183,7 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
     SL_GO(file_options_load(table, &options));
+    w->row_group_bytes = options.parquet.row_group_bytes;
     options.parquet.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
     SL_GO(open_file(w));
     SL_GO(sl_parquet_writer_new(w->output, rows, &options.parquet, &w->parquet));
@@ -224,6 +226,106 @@ sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
     sl_batch_unref(named);
     return sl_context(status, "file %s", w->relative);
 }
+
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+/* Row groups that a file may have whatever its size, and the share of their intended size that more of them have on
+ * average: a reader pays for each with a piece of the footer, a dictionary for each column, and a seek. */
+#define ROW_GROUPS_FREE  16
+#define ROW_GROUPS_SHARE 16
+
+bool file_writer_groups_fit(const sl_file_writer *w, size_t more_groups, uint64_t more_bytes)
+{
+    uint64_t bytes = sl_parquet_writer_bytes(w->parquet) + more_bytes;
+    uint64_t most = ROW_GROUPS_FREE + bytes / (w->row_group_bytes / ROW_GROUPS_SHARE + 1);
+    return sl_parquet_writer_row_groups(w->parquet) + more_groups <= most;
+}
+
+bool sl_file_writer_can_copy(const sl_file_writer *w, const sl_parquet *source)
+{
+    return sl_parquet_writer_can_copy(w->parquet, source);
+}
+
+/* The keys in some rows of a file enter the bounds. */
+static sl_status bounds_add_rows(struct key_bounds *bounds, sl_parquet *source, int64_t first, int64_t rows)
+{
+    const char *column = sl_meta_names[SL_META_RECORD_KEY];
+    struct sl_row_range range = {first, rows};
+    sl_stream *keys;
+    SL_TRY(sl_parquet_scan(source,
+                           &(struct sl_parquet_scan_options){
+                               .columns = &column, .column_count = 1, .ranges = &range, .range_count = 1},
+                           &keys));
+    sl_status status;
+    for (;;) {
+        sl_batch *batch;
+        status = sl_stream_next(keys, &batch);
+        if (status || !batch)
+            break;
+        status = bounds_add(bounds, batch->columns[0]);
+        sl_batch_unref(batch);
+        if (status)
+            break;
+    }
+    sl_stream_close(keys);
+    return status;
+}
+
+static bool order_may_differ(const sl_buf *key)
+{
+    for (size_t i = 0; i < key->len; i++)
+        if (key->data[i] >= UTF16_DIFFERS_FROM)
+            return true;
+    return false;
+}
+
+/* The copied rows are in byte order: where neither end has a character that UTF-16 orders otherwise, no key in between
+ * can pass them in that order; else all of them are looked at. */
+static sl_status bounds_add_copied(sl_file_writer *w, sl_parquet *source, int64_t first, int64_t rows)
+{
+    struct key_bounds ends = {0};
+    sl_status status = SL_OK;
+    SL_GO(bounds_add_rows(&ends, source, first, 1));
+    SL_GO(bounds_add_rows(&ends, source, first + rows - 1, 1));
+    if (order_may_differ(&ends.min) || order_may_differ(&ends.max))
+        SL_GO(bounds_add_rows(&ends, source, first, rows));
+    SL_GO(bounds_take(&w->keys, ends.min.data, ends.min.len));
+    SL_GO(bounds_take(&w->keys, ends.max.data, ends.max.len));
+done:
+    sl_buf_free(&ends.min);
+    sl_buf_free(&ends.max);
+    return status;
+}
+
+static void count_copied(sl_read_stats *stats, const struct sl_parquet_copied *before,
+                         const struct sl_parquet_copied *after)
+{
+    if (!stats)
+        return;
+    atomic_fetch_add(&stats->rows_copied, after->rows - before->rows);
+    atomic_fetch_add(&stats->pages_copied, after->pages - before->pages);
+    atomic_fetch_add(&stats->bytes_copied, after->bytes - before->bytes);
+}
+
+sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first, int64_t rows,
+                              sl_read_stats *stats)
+{
+    struct sl_parquet_constant name = {sl_meta_names[SL_META_FILE_NAME], w->name};
+    struct sl_parquet_copied before = sl_parquet_writer_copied(w->parquet);
+    int64_t group_first = 0;
+    for (size_t g = 0; g < group; g++)
+        group_first += sl_parquet_row_group_rows(source, g);
+    SL_TRY(bounds_add_copied(w, source, group_first + first, rows));
+    SL_TRY_CTX(sl_parquet_writer_copy_rows(w->parquet, source, group, first, rows, &name,
+                                           w->file_name_index < 0 ? 0 : 1),
+               "file %s", w->relative);
+    struct sl_parquet_copied after = sl_parquet_writer_copied(w->parquet);
+    count_copied(stats, &before, &after);
+    w->rows += rows;
+    return SL_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
 int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }

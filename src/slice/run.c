@@ -13,12 +13,17 @@ struct run_stream {
     sl_source *source;
     sl_stream *rows;
     sl_read_stats *stats;
+    struct run_copy *copy; /* NULL: every row is decoded */
 };
 
 static sl_status run_next(sl_stream *self, sl_batch **out)
 {
     struct run_stream *s = (struct run_stream *)self;
+    if (s->copy)
+        SL_TRY_CTX(run_copy_before(s->copy), "file %s", s->source->relative);
     SL_TRY_CTX(sl_stream_next(s->rows, out), "file %s", s->source->relative);
+    if (s->copy && *out)
+        run_copy_after(s->copy, (*out)->rows);
     if (*out && s->stats && s->base.schema->field_count)
         atomic_fetch_add_explicit(&s->stats->rows_decoded, (uint64_t)(*out)->rows, memory_order_relaxed);
     return SL_OK;
@@ -28,6 +33,7 @@ static void run_close(sl_stream *self)
 {
     struct run_stream *s = (struct run_stream *)self;
     sl_stream_close(s->rows);
+    run_copy_free(s->copy);
     sl_source_unref(s->source);
     sl_free(s);
 }
@@ -218,7 +224,8 @@ static sl_status row_count_stream(const sl_parquet *p, const struct sl_run_optio
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
+static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime,
+                            bool *repaired)
 {
     const char *key =
         is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
@@ -232,6 +239,7 @@ static sl_status order_rows(struct run_stream *run, const struct sl_run_options 
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs_repaired, 1, memory_order_relaxed);
     sl_stream *unsorted = run->rows;
+    *repaired = true;
     run->rows = NULL;
     return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
 }
@@ -249,9 +257,20 @@ static sl_status open_rows(struct run_stream *run, const struct sl_run_options *
     if (o->schema->field_count == 0)
         return row_count_stream(run->source->parquet, o, &run->rows);
     sl_stream *raw;
+    bool repaired = false;
     SL_TRY(scan_columns(run->source->parquet, o, &raw));
     SL_TRY(sl_stream_conform(raw, o->schema, &run->rows));
-    return o->sorted ? order_rows(run, o, runtime) : SL_OK;
+    if (o->sorted)
+        SL_TRY(order_rows(run, o, runtime, &repaired));
+    if (!o->copy_to || repaired || o->ranges || !sl_file_writer_can_copy(o->copy_to, run->source->parquet))
+        return SL_OK;
+    return run_copy_new(run->source, raw, o->copy_to, o->stats, &run->copy);
+}
+
+struct sl_run_copy sl_run_copying(sl_stream *run)
+{
+    struct run_stream *s = (struct run_stream *)run;
+    return s->copy ? run_copy_for_merge(s->copy) : (struct sl_run_copy){0};
 }
 
 sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o,

@@ -93,8 +93,11 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .pool = a->options->pool,
                                      .batch_rows = MERGE_BATCH_ROWS,
                                      .batch_bytes = a->options->batch_bytes,
-                                     .keep_dictionary = true};
-    return sl_run_open(a->table, input->relative, &options, &run->rows);
+                                     .keep_dictionary = true,
+                                     .copy_to = input->is_base ? a->options->copy_to : NULL};
+    SL_TRY(sl_run_open(a->table, input->relative, &options, &run->rows));
+    run->copy = sl_run_copying(run->rows);
+    return SL_OK;
 }
 
 static sl_status add_block_run(const struct assembly *a, struct slice_input *input, struct sl_run *run)

@@ -27,6 +27,7 @@ typedef struct sl_read_stats {
     atomic_uint_fast64_t comparisons, gallop_rows;
     atomic_uint_fast64_t logs_replaced; /* by a log compaction */
     atomic_uint_fast64_t runs_repaired; /* sorted again */
+    atomic_uint_fast64_t rows_copied, pages_copied, bytes_copied; /* as they are compressed, to the file that is written */
 } sl_read_stats;
 
 /* Rows that may be left out before a merge (spec/lsm-layout.md 13). `select` adds the rows of a row group that may matter
@@ -94,6 +95,9 @@ struct sl_slice_options {
     struct sl_merge_counts *counts;     /* of the merge; NULL */
     sl_pool *pool;                      /* decodes columns in parallel; NULL: inline */
     size_t batch_bytes;                 /* bound on a batch's memory; 0: the reader's default */
+    /* Where the caller writes all rows of a result of all columns, batch by batch before it asks for the next: what the
+     * merge leaves alone may be copied to it as it is compressed, and does not come out as rows. NULL: nothing is. */
+    struct sl_file_writer *copy_to;
 };
 /* The slice's rows: base and logs merged after the table's rules, deletes gone. The columns that merging
  * needs are read beside the wanted ones and dropped again. */
@@ -147,10 +151,14 @@ struct sl_run_options {
     int64_t batch_rows; /* 0: the reader's default */
     size_t batch_bytes;
     bool keep_dictionary; /* strings may come with a dictionary: for a merge, which copies each survivor once */
+    struct sl_file_writer *copy_to; /* as in sl_slice_options; see sl_run_copying */
 };
 /* A base file or native log of the table; `relative` is its path below the table. */
 SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,
                                   const struct sl_run_options *options, sl_stream **out);
+/* How rows of a run that was opened with copy_to are copied, for the merge it is given to; `offer` NULL: they cannot be, the
+ * file has other columns than the one that is written, or another order. */
+struct sl_run_copy sl_run_copying(sl_stream *run);
 
 /* The merge rules of a table for a result schema; borrows from both. */
 SL_MUST_USE sl_status sl_table_rules(const sl_table *table, const sl_type *schema,
@@ -202,6 +210,11 @@ SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn 
 /* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set
  * here. */
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);
+/* Whether sl_file_writer_copy takes rows of the file. */
+bool sl_file_writer_can_copy(const sl_file_writer *w, const sl_parquet *source);
+/* Copies units of a row group (sl_parquet_copy_units), whose keys follow those written so far. */
+SL_MUST_USE sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first,
+                                          int64_t rows, sl_read_stats *stats);
 uint64_t sl_file_writer_bytes(const sl_file_writer *w);
 int64_t sl_file_writer_rows(const sl_file_writer *w);
 /* Makes the file durable and adds its stat to the transaction; members of `stat` about names, places and

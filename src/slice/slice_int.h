@@ -48,6 +48,21 @@ void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine
 SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *rules,
                                        struct sl_merge_counts *counts, sl_read_stats *stats, sl_stream **out);
 
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+/* The copying side of a run: where its rows may leave undecoded. */
+struct run_copy;
+/* `scan` reads all rows of the source; both must outlive the result. */
+SL_MUST_USE sl_status run_copy_new(sl_source *source, sl_stream *scan, sl_file_writer *to, sl_read_stats *stats,
+                                   struct run_copy **out);
+void run_copy_free(struct run_copy *copy); /* NULL is fine */
+/* Around each batch of the scan: it ends where rows that can be copied begin. */
+SL_MUST_USE sl_status run_copy_before(struct run_copy *copy);
+void run_copy_after(struct run_copy *copy, int64_t rows);
+struct sl_run_copy run_copy_for_merge(struct run_copy *copy);
+/* Whether a file that has `more` bytes and row groups behind what was written has row groups of a sensible size. */
+bool file_writer_groups_fit(const sl_file_writer *w, size_t more_groups, uint64_t more_bytes);
+
 /* ---- pruning ------------------------------------------------------------------------------------------- */
 
 /* Limits the inputs to the rows that matter. They are all inputs of one merge, since what may be left out of one depends

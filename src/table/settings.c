@@ -137,6 +137,8 @@ static const struct sl_setting settings[] = {
     {"hoodie.write.set.null.for.missing.columns", SL_SETTING_BOOL, "false",
      "a column missing from the input becomes null", false, NULL},
     {"hoodie.write.table.version", SL_SETTING_INT, "9", "version of a new table", false, NULL},
+    {"sluice.compaction.copy", SL_SETTING_BOOL, "true",
+     "copy what a compaction or an upsert leaves alone as compressed bytes", false, NULL},
     {"sluice.compaction.policy", SL_SETTING_TEXT, "",
      "what decides when compactions are due: size_tiered (default of lsm_tree) or hudi (default when one of "
      "Hudi's triggers or a strategy is set)",

@@ -239,8 +239,10 @@ SL_UNUSED static void history_runs(const struct history *h, struct ordering orde
     static const char *const names[] = {"run0", "run1", "run2", "run3", "run4",  "run5",
                                         "run6", "run7", "run8", "run9", "run10", "run11"};
     for (size_t s = 0; s < h->runs; s++)
-        runs[s] = (struct sl_run){history_stream(h, s, ordering, rows, batch), h->kind[s] == 'D',
-                                  h->kind[s] == 'B', names[s]};
+        runs[s] = (struct sl_run){.rows = history_stream(h, s, ordering, rows, batch),
+                                  .is_deletes = h->kind[s] == 'D',
+                                  .is_base = h->kind[s] == 'B',
+                                  .name = names[s]};
 }
 
 /* ---- text to history ----------------------------------------------------------------------------------- */

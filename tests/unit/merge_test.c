@@ -293,8 +293,10 @@ static void test_promotion(void **state)
         const char *texts[] = {"B k=10", cases[i].log};
         history_parse(&h, texts, 2);
         struct sl_run runs[2] = {
-            {history_stream(&h, 0, LONG_TS, schema, 9), false, true, "base"},
-            {history_stream(&h, 1, (struct ordering){cases[i].in_log, 1}, schema, 9), true, false, "deletes"},
+            {.rows = history_stream(&h, 0, LONG_TS, schema, 9), .is_base = true, .name = "base"},
+            {.rows = history_stream(&h, 1, (struct ordering){cases[i].in_log, 1}, schema, 9),
+             .is_deletes = true,
+             .name = "deletes"},
         };
         struct sl_merge_options options = options_for(LONG_TS, schema);
         sl_stream *merged;

@@ -1,0 +1,221 @@
+/*
+ * Rows of a base file that go into the next one as they are compressed (spec/parquet.md 12).
+ *
+ * The merge asks at the start of each unit (sl_parquet_copy_units) which of the next ones lie below all other sources.
+ * The upper bound of a unit's keys comes from the key column's page index or statistics; it may be cut, but never below
+ * the largest key. Duplicates inside the base are handed through (spec/lsm-layout.md 8.3), so copying is right for them.
+ */
+#include "slice/slice_int.h"
+
+/* A stretch becomes row groups of its own. One that is shorter is decoded: it costs little, and would cost every reader of
+ * the file a dictionary for each column and an entry in the footer. */
+#define STRETCH_UNITS 3
+#define STRETCH_ROWS  60000
+
+struct piece {
+    size_t group;
+    int64_t first, rows; /* of the row group */
+};
+
+struct run_copy {
+    sl_source *source;
+    sl_stream *scan;
+    sl_file_writer *to;
+    sl_read_stats *stats;
+    int64_t at; /* row of the file that comes next */
+    /* the row group that was looked at last */
+    size_t group;        /* SIZE_MAX: none */
+    int64_t group_first; /* row of the file */
+    struct sl_parquet_units units;
+    struct sl_parquet_page_bounds keys;
+    /* what was offered */
+    struct piece *pieces;
+    size_t piece_count, piece_cap;
+};
+
+sl_status run_copy_new(sl_source *source, sl_stream *scan, sl_file_writer *to, sl_read_stats *stats,
+                       struct run_copy **out)
+{
+    struct run_copy *c;
+    SL_NEW(c);
+    *c = (struct run_copy){.source = source, .scan = scan, .to = to, .stats = stats, .group = SIZE_MAX};
+    *out = c;
+    return SL_OK;
+}
+
+static void close_group(struct run_copy *c)
+{
+    sl_parquet_units_free(&c->units);
+    sl_parquet_page_bounds_free(&c->keys);
+    c->group = SIZE_MAX;
+}
+
+void run_copy_free(struct run_copy *c)
+{
+    if (!c)
+        return;
+    close_group(c);
+    sl_free(c->pieces);
+    sl_free(c);
+}
+
+/* ---- units --------------------------------------------------------------------------------------------- */
+
+static sl_status open_group(struct run_copy *c, size_t group, int64_t first)
+{
+    if (c->group == group)
+        return SL_OK;
+    close_group(c);
+    SL_TRY(sl_parquet_copy_units(c->source->parquet, group, &c->units));
+    SL_TRY(slice_key_pages(c->source->parquet, group, &c->keys));
+    c->group = group;
+    c->group_first = first;
+    return SL_OK;
+}
+
+/* Opens the row group that holds row `row` of the file; *found false behind the last row. */
+static sl_status open_group_of(struct run_copy *c, int64_t row, bool *found)
+{
+    int64_t first = 0;
+    *found = false;
+    for (size_t g = 0; g < sl_parquet_row_groups(c->source->parquet); g++) {
+        int64_t rows = sl_parquet_row_group_rows(c->source->parquet, g);
+        if (row < first + rows) {
+            *found = true;
+            return open_group(c, g, first);
+        }
+        first += rows;
+    }
+    return SL_OK;
+}
+
+/* The first unit of the open group that begins at or behind row `row` of the file; units.count: none. */
+static size_t unit_at(const struct run_copy *c, int64_t row)
+{
+    size_t low = 0, high = c->units.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->group_first + c->units.rows[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether all keys of a unit are below the bound. */
+static bool unit_is_below(const struct run_copy *c, size_t unit, const uint8_t *bound, size_t len)
+{
+    int64_t first = c->group_first + c->units.rows[unit], end = c->group_first + c->units.rows[unit + 1];
+    for (size_t i = 0; i < c->keys.page_count && bound; i++) {
+        const struct sl_parquet_page_info *page = &c->keys.pages[i];
+        size_t max_len;
+        if (page->first_row >= end || page->first_row + page->rows <= first)
+            continue;
+        if (!page->has_bounds)
+            return false;
+        const uint8_t *max = sl_bytes_at(c->keys.max, (int64_t)i, &max_len);
+        if (bytes_compare(max, max_len, bound, len) >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- reading around them ------------------------------------------------------------------------------- */
+
+sl_status run_copy_before(struct run_copy *c)
+{
+    bool found;
+    SL_TRY(open_group_of(c, c->at, &found));
+    sl_parquet_scan_steer(c->scan, c->at,
+                          found ? c->group_first + c->units.rows[unit_at(c, c->at + 1)] : c->at);
+    return SL_OK;
+}
+
+void run_copy_after(struct run_copy *c, int64_t rows) { c->at += rows; }
+
+/* ---- offering ------------------------------------------------------------------------------------------ */
+
+static sl_status add_piece(struct run_copy *c, int64_t first, int64_t rows)
+{
+    if (c->piece_count == c->piece_cap) {
+        size_t cap = c->piece_cap ? c->piece_cap * 2 : 4;
+        struct piece *grown = sl_realloc_array(c->pieces, cap, sizeof *grown);
+        if (!grown)
+            return sl_nomem();
+        c->pieces = grown;
+        c->piece_cap = cap;
+    }
+    c->pieces[c->piece_count++] = (struct piece){c->group, first, rows};
+    return SL_OK;
+}
+
+struct stretch {
+    size_t units;
+    int64_t rows;
+    bool whole_group; /* one at least */
+};
+
+/* The units of the open group from row `at` of the file on that are below the bound; *end: all up to its end are. */
+static sl_status extend_in_group(struct run_copy *c, int64_t at, const uint8_t *bound, size_t len,
+                                 struct stretch *s, bool *end)
+{
+    size_t first = unit_at(c, at), unit = first;
+    *end = false;
+    if (first == c->units.count || c->group_first + c->units.rows[first] != at)
+        return SL_OK;
+    while (unit < c->units.count && unit_is_below(c, unit, bound, len))
+        unit++;
+    *end = unit == c->units.count;
+    int64_t rows = c->units.rows[unit] - c->units.rows[first];
+    if (rows == 0)
+        return SL_OK;
+    s->units += unit - first;
+    s->rows += rows;
+    s->whole_group = s->whole_group || unit - first == c->units.count;
+    return add_piece(c, c->units.rows[first], rows);
+}
+
+static bool is_worth_it(const struct run_copy *c, const struct stretch *s)
+{
+    if (s->units < STRETCH_UNITS && s->rows < STRETCH_ROWS && !s->whole_group)
+        return false;
+    double share = (double)s->rows / (double)sl_parquet_rows(c->source->parquet);
+    uint64_t bytes = (uint64_t)(share * (double)sl_file_size(c->source->file));
+    return file_writer_groups_fit(c->to, c->piece_count, bytes);
+}
+
+static sl_status offer(void *context, const uint8_t *bound, size_t len, int64_t *rows)
+{
+    struct run_copy *c = context;
+    struct stretch s = {0};
+    bool more = true;
+    *rows = 0;
+    c->piece_count = 0;
+    while (more) {
+        SL_TRY(open_group_of(c, c->at + s.rows, &more));
+        if (more)
+            SL_TRY(extend_in_group(c, c->at + s.rows, bound, len, &s, &more));
+    }
+    if (s.rows == 0 || !is_worth_it(c, &s))
+        return SL_OK;
+    *rows = s.rows;
+    c->at += s.rows;
+    return SL_OK;
+}
+
+static sl_status copy(void *context)
+{
+    struct run_copy *c = context;
+    for (size_t i = 0; i < c->piece_count; i++) {
+        const struct piece *p = &c->pieces[i];
+        SL_TRY(sl_file_writer_copy(c->to, c->source->parquet, p->group, p->first, p->rows, c->stats));
+    }
+    c->piece_count = 0;
+    return SL_OK;
+}
+
+struct sl_run_copy run_copy_for_merge(struct run_copy *c)
+{
+    return (struct sl_run_copy){.context = c, .offer = offer, .copy = copy};
+}

@@ -29,6 +29,8 @@ SL_MUST_USE sl_status api_operation(enum sluice_operation operation, enum sl_ope
 sluice_table *api_scan_options(const sluice_scan *s, struct sl_scan_options *out);
 void api_read_stats(const sl_read_stats *stats, sluice_scan_stats *out);
 void api_commit_info(const struct sl_write_result *result, sluice_commit_info *info);
+/* The same after a write, which may set services off. */
+void api_committed(sluice_table *t, const struct sl_write_result *result, sluice_commit_info *info);
 
 /* A stream as Arrow stream. Takes over `rows`, also on failure. */
 SL_MUST_USE sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out);

@@ -6,27 +6,61 @@
 
 struct sluice_job {
     sluice_table *owner;
-    sl_compaction *compaction; /* NULL: there was nothing to do, or it is another kind of job */
+    sl_service_job *service; /* NULL: there was nothing to do, or it is another kind of job */
     sl_write_job *write;
     char **tasks;
     size_t count;
 };
 
-static sl_status check_service(enum sluice_service service)
+/* ---- which plan ---------------------------------------------------------------------------------------- */
+
+static sl_status inner_service(enum sluice_service service, enum sl_service *out)
 {
-    return service == SLUICE_COMPACT ? SL_OK : sl_unsupported("service %d", (int)service);
+    if (service != SLUICE_COMPACT && service != SLUICE_LOG_COMPACT)
+        return sl_input("service %d is unknown", (int)service);
+    *out = service == SLUICE_COMPACT ? SL_COMPACT : SL_LOG_COMPACT;
+    return SL_OK;
+}
+
+struct planned {
+    enum sl_service service;
+    char instant[SL_INSTANT_BYTES]; /* "": there is nothing to do */
+};
+
+/* What is due now: compactions before log compactions. New reference. */
+static sl_status plan_due(const sl_table *table, json_t **out)
+{
+    size_t operations;
+    SL_TRY(sl_service_plan(table, SL_COMPACT, SL_SELECT_DUE, out, &operations));
+    if (operations)
+        return SL_OK;
+    json_decref(*out);
+    return sl_service_plan(table, SL_LOG_COMPACT, SL_SELECT_DUE, out, &operations);
 }
 
 int sluice_service_preview(sluice_table *t, enum sluice_service service, char **out, sluice_error *e)
 {
     json_t *plan;
+    enum sl_service inner;
     size_t operations;
-    sl_status status = check_service(service);
-    if (!status)
-        status = sl_compaction_plan(t->table, &plan, &operations);
+    sl_status status = service == SLUICE_DUE ? plan_due(t->table, &plan) : inner_service(service, &inner);
+    if (!status && service != SLUICE_DUE)
+        status = sl_service_plan(t->table, inner, SL_SELECT_ALL, &plan, &operations);
     if (!status)
         status = api_json_text(plan, out);
     return api_result(sl_context(status, "table %s", t->table->uri), e);
+}
+
+static sl_status schedule(sluice_table *t, enum sluice_service service, char *instant, size_t *operations)
+{
+    enum sl_service inner;
+    if (service != SLUICE_DUE) {
+        SL_TRY(inner_service(service, &inner));
+        return sl_service_schedule(t->table, inner, SL_SELECT_ALL, instant, operations);
+    }
+    SL_TRY(sl_service_schedule(t->table, SL_COMPACT, SL_SELECT_DUE, instant, operations));
+    return *instant ? SL_OK
+                    : sl_service_schedule(t->table, SL_LOG_COMPACT, SL_SELECT_DUE, instant, operations);
 }
 
 int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks,
@@ -34,9 +68,7 @@ int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *
 {
     char planned[SL_INSTANT_BYTES];
     size_t operations = 0;
-    sl_status status = check_service(service);
-    if (!status)
-        status = sl_compaction_schedule(t->table, planned, &operations);
+    sl_status status = schedule(t, service, planned, &operations);
     if (!status) {
         snprintf(instant, 32, "%s", planned);
         if (tasks)
@@ -45,44 +77,67 @@ int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-/* The named plan, else the oldest that waits, else a new one; "" when there is nothing to do. */
-static sl_status choose_plan(sluice_table *t, const char *instant, char *out)
+/* The named plan, else the oldest that waits, else a new one. */
+static sl_status choose_plan(sluice_table *t, enum sluice_service service, const char *instant,
+                             struct planned *out)
 {
     size_t operations;
+    *out->instant = 0;
+    if (service == SLUICE_DUE && instant && *instant)
+        return sl_input("a plan is executed as what it is, a compaction or a log compaction");
+    if (service == SLUICE_DUE)
+        return sl_service_next_due(t->table, &out->service, out->instant);
+    SL_TRY(inner_service(service, &out->service));
     if (instant && *instant) {
         if (strlen(instant) >= SL_INSTANT_BYTES)
             return sl_input("\"%s\" is no instant", instant);
-        snprintf(out, SL_INSTANT_BYTES, "%s", instant);
+        snprintf(out->instant, SL_INSTANT_BYTES, "%s", instant);
         return SL_OK;
     }
-    if (t->table->type != SL_MERGE_ON_READ)
-        return sl_input("a copy-on-write table has no logs to compact");
-    SL_TRY(sl_compaction_pending(t->table, out));
-    return *out ? SL_OK : sl_compaction_schedule(t->table, out, &operations);
+    SL_TRY(sl_service_check(t->table, out->service));
+    SL_TRY(sl_service_pending(t->table, out->service, out->instant));
+    return *out->instant ? SL_OK
+                         : sl_service_schedule(t->table, out->service, SL_SELECT_ALL, out->instant, &operations);
 }
 
-/* Whether somebody else executed the plan that we chose, between our look and our lock: then there is a new choice. */
-static bool choose_again(sl_status *status, const char *instant)
+#define CHOICES_MAX 8
+
+/* Whether somebody else took the plan that we chose, between our look and our lock: then there is a new choice. */
+static bool is_taken(sl_status status)
 {
-    if ((instant && *instant) || sl_status_code(*status) != SL_E_EXISTS)
-        return false;
-    sl_status_free(*status);
-    *status = SL_OK;
-    return true;
+    enum sl_code code = sl_status_code(status);
+    return code == SL_E_EXISTS || code == SL_E_NOT_FOUND || code == SL_E_BUSY;
+}
+
+static sl_status begin(sluice_table *t, enum sluice_service service, const char *instant, sl_service_job **out)
+{
+    struct planned plan;
+    bool given = instant && *instant;
+    *out = NULL;
+    for (int choice = 1;; choice++) {
+        SL_TRY(choose_plan(t, service, instant, &plan));
+        if (!*plan.instant)
+            return SL_OK;
+        sl_status status = sl_service_begin(t->table, plan.service, plan.instant, out);
+        if (!status || given || choice == CHOICES_MAX || !is_taken(status))
+            return status;
+        sl_status_free(status);
+    }
+}
+
+static const char *action_of(enum sluice_service service)
+{
+    return service == SLUICE_COMPACT ? "compaction" : service == SLUICE_LOG_COMPACT ? "logcompaction" : "";
 }
 
 int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
                        sluice_commit_info *info, sluice_error *e)
 {
-    char plan[SL_INSTANT_BYTES];
-    struct sl_write_result result = {.action = "compaction", .counts_known = true};
-    sl_status status = check_service(service);
-    do {
-        if (!status)
-            status = choose_plan(t, instant, plan);
-        if (!status && *plan)
-            status = sl_compaction_execute(t->table, plan, &result);
-    } while (choose_again(&status, instant));
+    struct sl_write_result result = {.action = action_of(service), .counts_known = true};
+    sl_service_job *job;
+    sl_status status = begin(t, service, instant, &job);
+    if (!status && job)
+        status = sl_service_finish(job, &result);
     if (!status)
         api_commit_info(&result, info);
     return api_result(sl_context(status, "table %s", t->table->uri), e);
@@ -92,10 +147,10 @@ int sluice_service_run(sluice_table *t, enum sluice_service service, const char 
 
 static sl_status make_task_texts(sluice_job *j)
 {
-    size_t count = sl_compaction_tasks(j->compaction);
+    size_t count = sl_service_tasks(j->service);
     SL_NEW_ARRAY(j->tasks, count + 1);
     for (; j->count < count; j->count++) {
-        json_t *task = json_deep_copy(sl_compaction_task(j->compaction, j->count));
+        json_t *task = json_deep_copy(sl_service_task(j->service, j->count));
         SL_TRY(task ? api_json_text(task, &j->tasks[j->count]) : sl_nomem());
     }
     return SL_OK;
@@ -104,16 +159,9 @@ static sl_status make_task_texts(sluice_job *j)
 int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out,
                     sluice_error *e)
 {
-    char plan[SL_INSTANT_BYTES];
     sluice_job *j = sl_calloc(1, sizeof *j);
-    sl_status status = j ? check_service(service) : sl_nomem();
-    do {
-        if (!status)
-            status = choose_plan(t, instant, plan);
-        if (!status && *plan)
-            status = sl_compaction_begin(t->table, plan, &j->compaction);
-    } while (choose_again(&status, instant));
-    if (!status && j->compaction)
+    sl_status status = j ? begin(t, service, instant, &j->service) : sl_nomem();
+    if (!status && j->service)
         status = make_task_texts(j);
     if (status) {
         sluice_job_free(j);
@@ -128,7 +176,7 @@ void sluice_job_free(sluice_job *j)
 {
     if (!j)
         return;
-    sl_compaction_free(j->compaction);
+    sl_service_free(j->service);
     sl_write_job_free(j->write);
     for (size_t i = 0; i < j->count; i++)
         sl_free(j->tasks[i]);
@@ -226,14 +274,13 @@ int sluice_route(sluice_table *t, enum sluice_operation operation, const struct 
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-/* Writes say so by their kind; a task without one is a compaction's. */
 static sl_status run_task(sl_table *table, const json_t *task, struct ArrowArrayStream *rows, json_t **result)
 {
     const char *kind = json_string_value(json_object_get(task, "kind"));
-    if (!kind)
-        return sl_compaction_run(table, task, result);
-    if (strcmp(kind, "write") != 0)
-        return sl_input("a task of kind %s has no result", kind);
+    if (sl_is_service_task(task))
+        return sl_service_run(table, task, result);
+    if (!kind || strcmp(kind, "write") != 0)
+        return sl_input("a task of kind %s has no result", kind ? kind : "none");
     if (!rows || !rows->release)
         return sl_input("the task of a write needs rows");
     sl_stream *stream;
@@ -314,12 +361,12 @@ int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const
 static sl_status commit_results(sluice_job *j, json_t *const *results, size_t count,
                                 struct sl_write_result *result)
 {
-    sl_compaction *compaction = j->compaction;
+    sl_service_job *service = j->service;
     sl_write_job *write = j->write;
-    j->compaction = NULL;
+    j->service = NULL;
     j->write = NULL;
-    if (compaction)
-        return sl_compaction_commit(compaction, results, count, result);
+    if (service)
+        return sl_service_commit(service, results, count, result);
     return write ? sl_write_job_commit(write, results, count, result) : SL_OK;
 }
 
@@ -327,6 +374,7 @@ int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *r
                       sluice_commit_info *info, sluice_error *e)
 {
     struct sl_write_result result = {.action = "compaction", .counts_known = true};
+    bool is_write = j->write != NULL;
     json_t **parsed = sl_calloc(count + 1, sizeof *parsed);
     sl_status status = parsed ? SL_OK : sl_nomem();
     for (size_t i = 0; i < count && !status; i++)
@@ -336,7 +384,9 @@ int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *r
     for (size_t i = 0; parsed && i < count; i++)
         json_decref(parsed[i]);
     sl_free(parsed);
-    if (!status)
+    if (!status && is_write)
+        api_committed(j->owner, &result, info);
+    else if (!status)
         api_commit_info(&result, info);
     status = sl_context(status, "table %s", j->owner->table->uri);
     sluice_job_free(j);

@@ -31,7 +31,7 @@ static sl_status refuse_heartbeat(const sl_table *table, const char *instant)
 sl_status instant_refuse_living(const sl_table *table, const char *instant)
 {
     bool alive;
-    SL_TRY(instant_is_worked_on(table, instant, &alive));
+    SL_TRY(sl_instant_is_worked_on(table, instant, &alive));
     if (alive)
         return sl_errorf(SL_E_BUSY, "another process is at work on instant %s", instant);
     return refuse_heartbeat(table, instant);
@@ -124,7 +124,7 @@ static sl_status roll_back_dead(sl_table *table, const sl_instant *instant, size
     if (instant->state == SL_COMPLETED || !sl_action_writes(instant->action) ||
         sl_action_is_service(instant->action))
         return SL_OK;
-    SL_TRY(instant_is_worked_on(table, instant->requested, &alive));
+    SL_TRY(sl_instant_is_worked_on(table, instant->requested, &alive));
     if (alive)
         return SL_OK;
     SL_TRY(refuse_heartbeat(table, instant->requested));

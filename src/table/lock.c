@@ -106,7 +106,7 @@ sl_status instant_lock_take(const sl_table *table, const char *instant, sl_stora
     return lock_file(table, name, 0, out);
 }
 
-sl_status instant_is_worked_on(const sl_table *table, const char *instant, bool *out)
+sl_status sl_instant_is_worked_on(const sl_table *table, const char *instant, bool *out)
 {
     char name[INSTANT_LOCK_BYTES], *path;
     sl_storage_lock_handle *lock = NULL;

@@ -274,7 +274,7 @@ static sl_status schedule(sl_table *t)
 {
     char instant[SL_INSTANT_BYTES];
     size_t operations;
-    SL_TRY(sl_compaction_schedule(t, instant, &operations));
+    SL_TRY(sl_service_schedule(t, SL_COMPACT, SL_SELECT_ALL, instant, &operations));
     return operations ? SL_OK : sl_internal("nothing to compact");
 }
 
@@ -282,8 +282,8 @@ static sl_status execute(sl_table *t)
 {
     char instant[SL_INSTANT_BYTES];
     struct sl_write_result result;
-    SL_TRY(sl_compaction_pending(t, instant));
-    return sl_compaction_execute(t, instant, &result);
+    SL_TRY(sl_service_pending(t, SL_COMPACT, instant));
+    return sl_service_execute(t, SL_COMPACT, instant, &result);
 }
 
 /* The newest completed write; a plan that waits goes first. */

@@ -1,0 +1,153 @@
+/*
+ * Log compaction: a stretch of a slice's logs, folded without the base record, becomes one log (spec/lsm-layout.md 12.1).
+ * Deletes stay, since older records may lie below. What follows a commit-time delete of the same key is an operand of its
+ * own: such keys, which are rare, go to a second pair of files with the next version.
+ */
+#include "service/service_int.h"
+#include <string.h>
+
+#define FIRST_VERSION 1
+
+/* Output by (second operand, deletes). */
+struct outputs {
+    struct operation *o;
+    sl_strings replaced; /* instants of the input logs, oldest first */
+    sl_file_writer *files[2][2];
+};
+
+/* ---- input --------------------------------------------------------------------------------------------- */
+
+static sl_status run_open(const struct operation *o, const sl_data_file *log, struct sl_run *run)
+{
+    char *relative;
+    run->is_deletes = log->parts.kind == SL_FILE_DELETES;
+    run->name = log->name;
+    struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
+                                     .sorted = true,
+                                     .strict_order = operation_strict_order(o),
+                                     .pool = o->table->runtime.pool};
+    SL_TRY(sl_path_join(o->partition, log->name, &relative));
+    sl_status status = sl_run_open(o->table, relative, &options, &run->rows);
+    sl_free(relative);
+    return status;
+}
+
+static sl_status runs_open(const struct operation *o, struct sl_run *runs)
+{
+    for (size_t i = 0; i < o->slice.log_count; i++) {
+        if (o->slice.logs[i]->parts.kind == SL_FILE_INLINE_LOG)
+            return sl_unsupported("log compaction of inline logs (%s)", o->slice.logs[i]->name);
+        SL_TRY(run_open(o, o->slice.logs[i], &runs[i]));
+    }
+    return SL_OK;
+}
+
+/* The plan lists the logs in the order of the merge. */
+static sl_status replaced_instants(const struct operation *o, sl_strings *out)
+{
+    for (size_t i = 0; i < o->slice.log_count; i++)
+        if (!sl_strings_contain(out, o->slice.logs[i]->parts.instant))
+            SL_TRY(sl_strings_add(out, o->slice.logs[i]->parts.instant));
+    return SL_OK;
+}
+
+/* ---- output -------------------------------------------------------------------------------------------- */
+
+static sl_status output_open(struct outputs *out, bool second, bool deletes)
+{
+    struct operation *o = out->o;
+    struct sl_file_spec spec = {.kind = deletes ? SL_FILE_DELETES : SL_FILE_LOG,
+                                .partition = o->partition,
+                                .file_id = o->file_id,
+                                .version = FIRST_VERSION + second,
+                                .task = o->number,
+                                .attempt = o->attempt,
+                                .prev_commit = o->base_instant,
+                                .compacted = &out->replaced};
+    return out->files[second][deletes]
+               ? SL_OK
+               : sl_file_writer_open(o->table, o->txn, &o->schema, &spec, &out->files[second][deletes]);
+}
+
+static sl_status take(struct outputs *out, sl_batch *batch, bool second, bool deletes)
+{
+    SL_TRY(sl_check_cancel(&out->o->table->runtime));
+    SL_TRY(output_open(out, second, deletes));
+    return sl_file_writer_write(out->files[second][deletes], batch);
+}
+
+static sl_status take_rows(void *context, sl_batch *batch, bool second)
+{
+    return take(context, batch, second, false);
+}
+
+static sl_status take_deletes(void *context, sl_batch *batch, bool second)
+{
+    return take(context, batch, second, true);
+}
+
+/* What was read is told once, by the first file's stat. */
+static sl_status close_all(struct outputs *out, const struct sl_merge_counts *counts)
+{
+    const struct operation *o = out->o;
+    bool told = false;
+    for (int second = 0; second < 2; second++)
+        for (int deletes = 0; deletes < 2; deletes++) {
+            sl_file_writer *w = out->files[second][deletes];
+            if (!w)
+                continue;
+            int64_t rows = sl_file_writer_rows(w);
+            sl_write_stat stat = {.num_writes = deletes ? 0 : rows,
+                                  .num_updates = deletes ? 0 : rows,
+                                  .num_deletes = deletes ? rows : 0};
+            if (!told) {
+                stat.log_files_compacted = (int64_t)o->slice.log_count;
+                stat.log_records = (int64_t)counts->rows_in;
+                stat.log_bytes_compacted = (int64_t)o->log_bytes;
+                stat.updated_compacted = (int64_t)counts->rows_out;
+            }
+            told = true;
+            out->files[second][deletes] = NULL;
+            SL_TRY(sl_file_writer_close(w, &stat, NULL));
+        }
+    return SL_OK;
+}
+
+static void outputs_free(struct outputs *out)
+{
+    for (int second = 0; second < 2; second++)
+        for (int deletes = 0; deletes < 2; deletes++)
+            sl_file_writer_abort(out->files[second][deletes]);
+    sl_strings_free(&out->replaced);
+}
+
+/* ---- the operation ------------------------------------------------------------------------------------- */
+
+sl_status log_compaction_write(struct operation *o)
+{
+    struct outputs out = {.o = o};
+    struct sl_operand_sink sink = {&out, take_rows, take_deletes};
+    struct sl_merge_options rules;
+    struct sl_merge_counts counts = {0};
+    struct sl_run *runs = sl_calloc(o->slice.log_count + 1, sizeof *runs);
+    size_t open = runs ? o->slice.log_count : 0;
+    sl_status status = runs ? SL_OK : sl_nomem();
+    if (status)
+        return status;
+    SL_GO(sl_table_rules(o->table, o->schema.full, &rules));
+    rules.deletes = SL_KEEP_DELETES;
+    SL_GO(replaced_instants(o, &out.replaced));
+    SL_GO(runs_open(o, runs));
+    open = 0; /* the merge owns the streams, whatever it returns */
+    SL_GO(sl_merge_operands(runs, o->slice.log_count, &rules, &sink, &counts));
+    /* Even logs without a record are replaced by something, or the next plan would take them again. */
+    if (counts.rows_in == 0)
+        SL_GO(output_open(&out, false, false));
+    status = close_all(&out, &counts);
+done:
+    for (size_t i = 0; i < open; i++)
+        sl_stream_close(runs[i].rows);
+    sl_free(runs);
+    outputs_free(&out);
+    return status;
+}

@@ -118,10 +118,12 @@ fuzz: ## libFuzzer on one harness: make fuzz FUZZ=parquet RUNS=1000000
 	@tools/setup.sh dev
 	@tools/fuzz.sh $(or $(FUZZ),parquet) $(or $(RUNS),1000000)
 
-bench: ## sluice and its peers side by side in one run; appends to bench/RESULTS.md
+BENCH_PROGRAMS := scan_bench hash_merge lookup_bench alloc_count.so
+bench: ## sluice and its peers side by side in one run, with the limits; appends to bench/RESULTS.md (BENCH="--skew recent --rows 10000000")
 	@tools/setup.sh test
-	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all build/release/bench/scan_bench
-	@bench/run.sh
+	@bench/setup.sh
+	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all $(addprefix build/release/bench/,$(BENCH_PROGRAMS))
+	@bench/run.sh $(BENCH)
 
 # ---- checks ----
 

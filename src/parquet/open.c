@@ -100,6 +100,7 @@ sl_status sl_parquet_open(sl_file *file, const struct sl_parquet_open_options *o
     SL_NEW(p);
     p->file = file;
     p->ignore_checksums = options && options->ignore_checksums;
+    p->runtime = options ? options->runtime : NULL;
     sl_status status = sl_arena_new(&p->arena);
     if (!status)
         status = load(p, &footer);

@@ -1,11 +1,18 @@
 /*
  * The page index of a chunk (spec/parquet.md 6). The offset index says where pages lie and which rows they hold, the
  * column index what values. Both are hints that another program wrote: they are used only where they agree with the
- * chunk and with each other; one that does not is counted (sl_parquet_ignored_indexes) and otherwise as good as absent.
+ * chunk and with each other; one that does not is warned of and counted, and otherwise as good as absent.
  */
 #include "parquet/read_int.h"
 
-static void count_ignored(const struct sl_parquet *p) { atomic_fetch_add(p->ignored_indexes, 1); }
+/* A broken index is found again and again, as scans come by, and seldom comes alone: one warning a file is enough. */
+static void ignore_index(const struct sl_parquet *p, size_t group, size_t leaf)
+{
+    if (atomic_fetch_add(p->ignored_indexes, 1) == 0 && p->runtime)
+        sl_warn(p->runtime,
+                "%s, row group %zu, column %s: the page index is damaged or contradicts the pages; read without it",
+                sl_file_path(p->file), group, p->schema.leaves[leaf].path);
+}
 
 /* A piece of the file that the footer points to; *data NULL when it cannot be there. */
 static sl_status read_piece(const struct sl_parquet *p, int64_t offset, int32_t length, sl_arena *arena,
@@ -72,7 +79,7 @@ sl_status parquet_offset_index_load(const struct sl_parquet *p, size_t group, si
     if (usable && offsets_are_sound(out, start, end, g->num_rows))
         return SL_OK;
     if (g->num_rows > 0)
-        count_ignored(p);
+        ignore_index(p, group, leaf);
     *out = (struct parquet_offset_index){0};
     return SL_OK;
 }
@@ -119,7 +126,7 @@ static sl_status load_column_index(const struct sl_parquet *p, size_t group, siz
     *usable = *usable && out->page_count == offsets->page_count &&
               nulls_are_sound(out, offsets, &chunk->meta, g->num_rows);
     if (!*usable)
-        count_ignored(p);
+        ignore_index(p, group, leaf);
     return SL_OK;
 }
 

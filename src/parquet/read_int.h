@@ -98,6 +98,7 @@ SL_MUST_USE sl_status parquet_describe_chunks(struct sl_parquet *p);
 struct sl_parquet {
     sl_file *file;
     bool ignore_checksums;
+    const sl_runtime *runtime; /* NULL: nobody wants warnings */
     sl_arena *arena;
     struct parquet_file_metadata meta;
     struct parquet_schema schema;

@@ -53,7 +53,8 @@ static sl_status open_file(const sl_table *table, const char *relative, sl_sourc
         SL_GO(sl_nomem());
     SL_GO(sl_table_path(table, relative, &path));
     SL_GO(sl_storage_open(table->storage, path, &source->file));
-    SL_GO(sl_parquet_open(source->file, NULL, &source->parquet));
+    SL_GO(sl_parquet_open(source->file, &(struct sl_parquet_open_options){.runtime = &table->runtime},
+                          &source->parquet));
     if (is_native_log(relative))
         SL_GO(sl_log_headers_read(source->parquet, &source->headers));
     *out = source;

@@ -256,13 +256,23 @@ static void pruned_reading_finds_all(void **state)
     close_made(&o);
 }
 
-/* An index whose first page begins at row 1, or whose null counts are not the chunk's, is not used. */
+static void keep_warning(void *context, int level, const char *message)
+{
+    sl_buf *warnings = context;
+    assert_int_equal(level, 1);
+    check_ok(sl_buf_printf(warnings, "%s\n", message), "warning");
+}
+
+/* An index whose first page begins at row 1, or whose null counts are not the chunk's, is not used, and that is said once. */
 static void contradicting_indexes_are_ignored(void **state)
 {
     (void)state;
     struct opened o;
     struct sl_parquet_page_bounds b;
+    sl_buf warnings = {0};
+    sl_runtime runtime = {.on_log = keep_warning, .log_context = &warnings};
     open_made(&o);
+    o.p->runtime = &runtime;
     struct parquet_column_chunk *chunk = &o.p->meta.row_groups[0].columns[1];
     chunk->meta.statistics.null_count++;
     check_ok(sl_parquet_page_bounds(o.p, 0, 1, &b), "bounds");
@@ -294,6 +304,10 @@ static void contradicting_indexes_are_ignored(void **state)
     sl_batch_unref(batch);
     sl_stream_close(stream);
     assert_int_equal(sl_parquet_ignored_indexes(o.p), 3);
+    static const char warning[] = "made, row group 0, column name: the page index is damaged";
+    assert_memory_equal(warnings.data, warning, strlen(warning));
+    assert_ptr_equal(memchr(warnings.data, '\n', warnings.len), warnings.data + warnings.len - 1);
+    sl_buf_free(&warnings);
     close_made(&o);
 }
 

@@ -139,16 +139,38 @@ static sl_status match_keys(struct lookup *l, const sl_array *keys, const struct
     return SL_OK;
 }
 
-#define SEARCH_SHARE 16 /* a key costs some 16 comparisons when it is searched for */
+#define SEARCH_SHARE 16   /* a key costs some 16 comparisons when it is searched for */
+#define SEARCH_ROWS  2048 /* of a batch: decoding stops behind the last key */
 
+static bool are_few(const struct lookup *l) { return l->wanted.count * SEARCH_SHARE < SEARCH_ROWS; }
+
+/* *behind: the rows are in order, and the last of them lies behind every key. */
 static sl_status find_in_batch(struct lookup *l, const sl_array *keys, bool sorted, struct position *p,
-                               struct hits *h)
+                               struct hits *h, bool *behind)
 {
     if (keys->null_count)
         return sl_corrupt("a row without record key");
-    bool few = (int64_t)l->wanted.count * SEARCH_SHARE < keys->length;
-    SL_TRY(sorted && few ? search_keys(l, keys, p, h) : match_keys(l, keys, p, h));
+    SL_TRY(sorted && are_few(l) ? search_keys(l, keys, p, h) : match_keys(l, keys, p, h));
     advance(p, keys->length);
+    struct sl_key last = key_at(keys, keys->length - 1);
+    const struct sl_key *greatest = &l->wanted.items[l->wanted.count - 1];
+    *behind = sorted && bytes_compare(last.data, last.len, greatest->data, greatest->len) > 0;
+    return SL_OK;
+}
+
+static sl_status find_in_rows(struct lookup *l, sl_stream *rows, bool sorted, struct position *p,
+                              struct hits *h)
+{
+    bool behind = false;
+    while (!behind) {
+        sl_batch *batch;
+        SL_TRY(sl_stream_next(rows, &batch));
+        if (!batch)
+            break;
+        sl_status status = batch->rows ? find_in_batch(l, batch->columns[0], sorted, p, h, &behind) : SL_OK;
+        sl_batch_unref(batch);
+        SL_TRY(status);
+    }
     return SL_OK;
 }
 
@@ -157,30 +179,20 @@ static sl_status find_rows(struct lookup *l, const sl_parquet *parquet, const sl
 {
     const sl_type *schema = sl_parquet_schema(parquet);
     const char *name = schema->fields[slice_key_column(parquet)].name;
+    bool sorted = slice_is_marked_sorted(parquet);
     sl_read_stats *stats = l->options->stats;
     struct sl_parquet_scan_options scan = {.columns = &name,
                                            .column_count = 1,
                                            .ranges = ranges->items,
                                            .range_count = ranges->count,
+                                           .batch_rows = sorted && are_few(l) ? SEARCH_ROWS : 0,
                                            .bytes_read = stats ? &stats->bytes_read : NULL,
                                            .pages_read = stats ? &stats->pages : NULL,
                                            .pages_skipped = stats ? &stats->pages_skipped : NULL};
     struct position position = {.ranges = ranges};
-    bool sorted = slice_is_marked_sorted(parquet);
     sl_stream *rows;
     SL_TRY(sl_parquet_scan((sl_parquet *)(uintptr_t)parquet, &scan, &rows));
-    sl_status status = SL_OK;
-    for (;;) {
-        sl_batch *batch;
-        SL_GO(sl_stream_next(rows, &batch));
-        if (!batch)
-            break;
-        status = find_in_batch(l, batch->columns[0], sorted, &position, h);
-        sl_batch_unref(batch);
-        if (status)
-            break;
-    }
-done:
+    sl_status status = find_in_rows(l, rows, sorted, &position, h);
     sl_stream_close(rows);
     return status;
 }

@@ -39,6 +39,8 @@ struct op {
     sl_batch *rows; /* NULL: a delete by key */
     int64_t row;
     uint32_t task;       /* of a write job; else 0 */
+    bool held;           /* simple index: a group held the key when it was written, ... */
+    int home;            /* ... this one */
     const char *instant; /* of its event */
 };
 
@@ -337,15 +339,22 @@ static void replay_simple_write(const struct model *m, size_t event, struct stat
 {
     const struct event *e = &m->events[event];
     const struct op *incoming[KEYS_MAX] = {0};
+    for (size_t i = 0; i < e->count; i++)
+        incoming[e->ops[i].key] = merge(m, incoming[e->ops[i].key], &e->ops[i]);
     for (size_t i = 0; i < e->count; i++) {
-        int key = e->ops[i].key;
-        if (s->held[key]) {
-            s->now[key] = merge(m, s->now[key], &e->ops[i]);
-            s->has_logs[s->group[key]] = true;
-        } else {
-            incoming[key] = merge(m, incoming[key], &e->ops[i]);
+        const struct op *op = &e->ops[i];
+        if (!op->held)
+            continue;
+        s->now[op->key] = merge(m, s->now[op->key], op);
+        s->has_logs[op->home] = true;
+        if (incoming[op->key] && !incoming[op->key]->is_delete) { /* its row is in a log, if nowhere else */
+            s->held[op->key] = true;
+            s->group[op->key] = op->home;
         }
     }
+    for (size_t i = 0; i < e->count; i++)
+        if (e->ops[i].held)
+            incoming[e->ops[i].key] = NULL;
     replay_simple_inserts(m, event, incoming, s);
 }
 
@@ -665,6 +674,17 @@ static void write_as_job(struct model *m, enum sluice_operation operation, struc
     free(numbers);
 }
 
+/* Where a simple index found the keys: the state that the commit saw. */
+static void find_homes(const struct model *m, struct op *ops, size_t count)
+{
+    struct state s;
+    replay(m, "", &s);
+    for (size_t i = 0; i < count; i++) {
+        ops[i].held = s.held[ops[i].key];
+        ops[i].home = s.group[ops[i].key];
+    }
+}
+
 static void write_some(struct model *m, enum sluice_operation operation)
 {
     size_t count = chance(&m->rng, 20) ? 1 : 1 + (size_t)pick(&m->rng, 150);
@@ -694,6 +714,7 @@ static void write_some(struct model *m, enum sluice_operation operation)
         write_as_job(m, operation, ops, count, &info);
     else
         write_whole(m, operation, ops, count, &info);
+    find_homes(m, ops, count);
     struct event *event = new_event(m, by_key ? table_columns(m) : m->columns);
     bool deletes[TASKS_MAX] = {0};
     for (size_t i = 0; i < count; i++) {

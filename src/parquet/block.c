@@ -10,6 +10,7 @@
 #define BLOCK_MIN    ((size_t)4096) /* below, the allocator is good enough */
 #define KEPT_MAX     ((size_t)64 << 20)
 #define CLASSES      256 /* four for each power of two */
+#define IDLE_MAX     8   /* decompressors: threads at work in one scan, more or less */
 
 struct block {
     struct parquet_recycler *home; /* NULL: nobody wants it back */
@@ -25,6 +26,8 @@ struct parquet_recycler {
     size_t live; /* blocks in use, and one for the scan */
     size_t kept; /* bytes of free blocks */
     struct block *free[CLASSES];
+    struct parquet_decompressor idle[IDLE_MAX];
+    size_t idle_count;
 };
 
 sl_status parquet_recycler_new(struct parquet_recycler **out)
@@ -63,6 +66,9 @@ void parquet_recycler_close(struct parquet_recycler *r)
     r->closed = true; /* from now on nothing is kept */
     unlock(r);
     free_kept(r);
+    for (size_t i = 0; i < r->idle_count; i++) /* none is borrowed any more */
+        parquet_decompressor_free(&r->idle[i]);
+    r->idle_count = 0;
     lock(r);
     bool last = --r->live == 0;
     unlock(r);
@@ -141,4 +147,30 @@ void parquet_block_free(void *data)
         sl_free(block);
     if (last)
         sl_free(r);
+}
+
+/* ---- decompressors ------------------------------------------------------------------------------------- */
+
+void parquet_decompressor_borrow(struct parquet_recycler *r, struct parquet_decompressor *d)
+{
+    if (!r)
+        return;
+    lock(r);
+    if (r->idle_count > 0)
+        *d = r->idle[--r->idle_count];
+    unlock(r);
+}
+
+void parquet_decompressor_return(struct parquet_recycler *r, struct parquet_decompressor *d)
+{
+    if (!r)
+        return;
+    lock(r);
+    bool keep = r->idle_count < IDLE_MAX;
+    if (keep)
+        r->idle[r->idle_count++] = *d;
+    unlock(r);
+    if (!keep)
+        parquet_decompressor_free(d);
+    *d = (struct parquet_decompressor){0};
 }

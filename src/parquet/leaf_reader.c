@@ -18,7 +18,7 @@ void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *
     memset(r, 0, sizeof *r);
     r->parquet = parquet;
     r->leaf = leaf;
-    r->recycler = r->strings.recycler = recycler;
+    r->recycler = r->strings.recycler = r->pages.recycler = recycler;
     /* PARQUET-246: their DELTA_BYTE_ARRAY pages begin with a prefix of the last value of the page before. */
     r->values.carry_over = parquet_written_before(parquet->meta.created_by, "parquet-mr", 1, 8);
     r->keep_dictionary = keep_dictionary && leaf->output == PARQUET_OUT_BYTES && leaf->flat;

@@ -112,7 +112,10 @@ static sl_status unpack(struct parquet_pages *pages, const uint8_t *in, size_t i
     SL_TRY(parquet_decompress_plausible(codec, in, in_len, out_len));
     pages->body.len = 0;
     SL_TRY(sl_buf_reserve(&pages->body, out_len + READ_PAD));
-    return parquet_decompress(&pages->decompressor, codec, in, in_len, pages->body.data, out_len);
+    parquet_decompressor_borrow(pages->recycler, &pages->decompressor);
+    sl_status status = parquet_decompress(&pages->decompressor, codec, in, in_len, pages->body.data, out_len);
+    parquet_decompressor_return(pages->recycler, &pages->decompressor);
+    return status;
 }
 
 static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_header *header,

@@ -190,6 +190,11 @@ SL_MUST_USE sl_status parquet_decompress(struct parquet_decompressor *d, int cod
 SL_MUST_USE sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_len,
                                                    size_t out_len);
 void parquet_decompressor_free(struct parquet_decompressor *d);
+struct parquet_recycler;
+/* A decompressor of zstd takes more than 100 KiB: the columns of a scan share those of its recycler, one for each thread that
+ * is at work. `d` is filled from the idle ones, or stays empty; afterwards it goes back. A NULL recycler leaves `d` alone. */
+void parquet_decompressor_borrow(struct parquet_recycler *r, struct parquet_decompressor *d);
+void parquet_decompressor_return(struct parquet_recycler *r, struct parquet_decompressor *d);
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
@@ -204,6 +209,7 @@ struct parquet_pages {
     sl_buf window;      /* without a map: the bytes [window_offset, + window.len) of the file */
     uint64_t window_offset;
     sl_buf body; /* the decompressed page */
+    struct parquet_recycler *recycler; /* lends decompressors; NULL: none */
     struct parquet_decompressor decompressor;
     uint64_t header_offset; /* of the header read last */
 };

@@ -69,6 +69,7 @@ enum option_id {
     OPT_OUTPUT,
     OPT_SCHEDULE_ONLY,
     OPT_EXECUTE,
+    OPT_EVERY,
     OPT_DRY_RUN,
     OPT_BASE_ONLY,
     OPT_ROWS,
@@ -281,6 +282,8 @@ int cmd_delete_partition(const struct args *args);
 int cmd_query(const struct args *args);
 int cmd_lookup(const struct args *args);
 int cmd_compact(const struct args *args);
+int cmd_log_compact(const struct args *args);
+int cmd_service(const struct args *args);
 int cmd_rollback(const struct args *args);
 int cmd_doctor(const struct args *args);
 int cmd_info(const struct args *args);

@@ -1,9 +1,11 @@
-/* compact and rollback. */
+/* compact, log-compact, service and rollback. */
 #include "cli.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* ---- compact ------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------------------------------------- */
 
 static void add_operation(struct view *v, const json_t *operation)
 {
@@ -36,11 +38,11 @@ static void print_plan(const struct args *args, const json_t *plan)
     view_free(v);
 }
 
-static int preview(const struct args *args, sluice_table *table)
+static int preview(const struct args *args, sluice_table *table, enum sluice_service service)
 {
     sluice_error e = {0};
     char *text;
-    if (sluice_service_preview(table, SLUICE_COMPACT, &text, &e))
+    if (sluice_service_preview(table, service, &text, &e))
         return fail_error(args, &e);
     json_error_t json_error;
     json_t *plan = json_loads(text, JSON_DECODE_ANY, &json_error);
@@ -54,30 +56,32 @@ static int preview(const struct args *args, sluice_table *table)
     return status;
 }
 
-static int schedule(const struct args *args, sluice_table *table)
+static int schedule(const struct args *args, sluice_table *table, enum sluice_service service)
 {
     sluice_error e = {0};
     char instant[32] = "", number[NUMBER_TEXT];
     uint64_t tasks = 0;
-    if (sluice_service_schedule(table, SLUICE_COMPACT, instant, &tasks, &e))
+    if (sluice_service_schedule(table, service, instant, &tasks, &e))
         return fail_error(args, &e);
     if (given(args, OPT_JSON))
-        print_json(json_pack("{s:s, s:o, s:s, s:I}", "operation", "compact", "instant",
+        print_json(json_pack("{s:s, s:o, s:s, s:I}", "operation", args->what, "instant",
                              *instant ? json_string(instant) : json_null(), "state",
                              *instant ? "REQUESTED" : "", "tasks", (json_int_t)tasks));
     else if (!given(args, OPT_QUIET) && *instant)
-        printf("compact %s scheduled: %s %s\n", instant, count_text(tasks, number),
+        printf("%s %s scheduled: %s %s\n", args->what, instant, count_text(tasks, number),
                tasks == 1 ? "task" : "tasks");
     else if (!given(args, OPT_QUIET))
-        puts("compact: nothing to do");
+        printf("%s: nothing to do\n", args->what);
     return STATUS_DONE;
 }
 
-static int run(const struct args *args, sluice_table *table)
+/* ---- compact and log-compact --------------------------------------------------------------------------- */
+
+static int run(const struct args *args, sluice_table *table, enum sluice_service service)
 {
     sluice_commit_info info = {.size = sizeof info};
     sluice_error e = {0};
-    if (sluice_service_run(table, SLUICE_COMPACT, args->values[OPT_EXECUTE], &info, &e))
+    if (sluice_service_run(table, service, args->values[OPT_EXECUTE], &info, &e))
         return fail_error(args, &e);
     progress_end();
     progress_explain();
@@ -86,7 +90,7 @@ static int run(const struct args *args, sluice_table *table)
     return STATUS_DONE;
 }
 
-int cmd_compact(const struct args *args)
+static int service_command(const struct args *args, enum sluice_service service)
 {
     sluice_table *table;
     if (given(args, OPT_SCHEDULE_ONLY) + given(args, OPT_EXECUTE) + given(args, OPT_DRY_RUN) > 1)
@@ -95,9 +99,87 @@ int cmd_compact(const struct args *args)
     if (status)
         return status;
     if (given(args, OPT_DRY_RUN))
-        status = preview(args, table);
+        status = preview(args, table, service);
     else
-        status = given(args, OPT_SCHEDULE_ONLY) ? schedule(args, table) : run(args, table);
+        status = given(args, OPT_SCHEDULE_ONLY) ? schedule(args, table, service) : run(args, table, service);
+    session_close(table);
+    return status;
+}
+
+int cmd_compact(const struct args *args) { return service_command(args, SLUICE_COMPACT); }
+int cmd_log_compact(const struct args *args) { return service_command(args, SLUICE_LOG_COMPACT); }
+
+/* ---- service ------------------------------------------------------------------------------------------- */
+
+/* All that is due; *done counts. Somebody else at work is no failure of a command that comes again. */
+static int run_due(const struct args *args, sluice_table *table, size_t *done)
+{
+    for (*done = 0;; ++*done) {
+        sluice_commit_info info = {.size = sizeof info};
+        sluice_error e = {0};
+        int code = sluice_service_run(table, SLUICE_DUE, NULL, &info, &e);
+        if (code == SLUICE_E_BUSY && given(args, OPT_EVERY))
+            return STATUS_DONE;
+        if (code)
+            return fail_error(args, &e);
+        if (!*info.instant)
+            return STATUS_DONE;
+        progress_end();
+        explain_commit(args, &info);
+        print_commit(args, &info, -1);
+    }
+}
+
+static void rest(double seconds)
+{
+    for (double end = monotonic_seconds() + seconds; monotonic_seconds() < end && !interrupted();) {
+        struct timespec slice = {0, 100000000};
+        (void)nanosleep(&slice, NULL);
+    }
+}
+
+static int serve(const struct args *args, sluice_table *table, long every)
+{
+    size_t done;
+    for (;;) {
+        int status = run_due(args, table, &done);
+        if (status || interrupted())
+            return status;
+        if (!given(args, OPT_EVERY)) {
+            sluice_commit_info none = {.size = sizeof none};
+            if (!done)
+                print_commit(args, &none, -1);
+            return STATUS_DONE;
+        }
+        fflush(stdout);
+        rest((double)every);
+        if (interrupted())
+            return STATUS_INTERRUPTED;
+    }
+}
+
+int cmd_service(const struct args *args)
+{
+    sluice_table *table;
+    char *end = NULL;
+    long every = 0;
+    if (given(args, OPT_EVERY)) {
+        errno = 0;
+        every = strtol(args->values[OPT_EVERY], &end, 10);
+        if (*end || end == args->values[OPT_EVERY] || errno || every < 1 || every > 86400)
+            return fail_usage(args, "--every: \"%s\" is no number of seconds from 1 to 86400",
+                              args->values[OPT_EVERY]);
+    }
+    if (given(args, OPT_SCHEDULE_ONLY) + given(args, OPT_EVERY) + given(args, OPT_DRY_RUN) > 1)
+        return fail_usage(args, "only one of --schedule-only, --every and --dry-run can be given");
+    int status = session_open(args, 0, NULL, &table);
+    if (status)
+        return status;
+    if (given(args, OPT_DRY_RUN))
+        status = preview(args, table, SLUICE_DUE);
+    else
+        status =
+            given(args, OPT_SCHEDULE_ONLY) ? schedule(args, table, SLUICE_DUE) : serve(args, table, every);
     session_close(table);
     return status;
 }

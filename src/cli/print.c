@@ -285,7 +285,7 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
         printf("%s: nothing to do\n", args->what);
         return;
     }
-    bool is_compaction = strcmp(args->what, "compact") == 0;
+    bool is_compaction = strstr(info->action, "compaction") != NULL;
     char text[NUMBER_TEXT];
     printf("%s %s %s: %s %s", args->what, info->instant, info->action, count_text(info->rows_in, text),
            is_compaction        ? "log records in"

@@ -48,6 +48,9 @@ static void note_order(struct chunk_pages *p, const struct write_leaf *leaf, con
 sl_status chunk_pages_add(struct chunk_pages *p, const struct write_leaf *leaf,
                           const struct page_facts *facts, const struct value_bounds *bounds)
 {
+    if (facts->stored_bytes > INT32_MAX)
+        return sl_input("column %s: a page of %" PRIu32 " bytes with its header is beyond Parquet's 2 GiB",
+                        leaf->name, facts->stored_bytes);
     SL_TRY(pages_reserve(p));
     if (p->count == 0) {
         p->ascending = p->descending = true;

@@ -182,8 +182,8 @@ struct sl_parquet_sorting {
 struct sl_parquet_write_options {
     enum sl_parquet_codec codec;
     int level;                   /* 0: the codec's default (zstd: 1) */
-    size_t page_bytes;           /* 0: 1 MiB, uncompressed */
-    int64_t page_rows;           /* 0: 20,000 */
+    size_t page_bytes;           /* 0: 1 MiB, uncompressed; 256 MiB at most */
+    int64_t page_rows;           /* 0: 20,000; 2^28 at most */
     size_t row_group_bytes;      /* 0: 120 MiB, estimated compressed size of buffered rows */
     int64_t row_group_rows;      /* 0: no limit */
     bool no_dictionary;

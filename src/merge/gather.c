@@ -11,11 +11,15 @@ enum {
     POOL_ROWS = 2048, /* fewer pending rows are not worth waking threads for */
 };
 /* Keeps string offsets far from 2^31 whatever the rows hold; a batch of ordinary rows never gets there. */
-#define BATCH_BYTES_MAX ((size_t)64 << 20)
+#define BATCH_BYTES_MAX      ((size_t)64 << 20)
+#define BATCH_BYTES_LEAST    ((size_t)256 << 10)
+#define BATCH_BUDGET_SHARE   64
 
 sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan)
 {
     *g = (struct gather){.number = number, .batch_rows = plan->batch_rows, .pool = plan->pool, .keep_dictionaries = plan->keep_dictionaries};
+    g->batch_bytes = sl_budget_share(plan->runtime ? plan->runtime->budget : NULL, BATCH_BUDGET_SHARE,
+                                     BATCH_BYTES_LEAST, BATCH_BYTES_MAX);
     SL_NEW_ARRAY(g->picks, PICKS_MAX);
     return sl_batch_builder_init(&g->builder, plan->schema);
 }
@@ -40,11 +44,15 @@ void gather_free(struct gather *g)
     g->whole = NULL;
     sl_batch_builder_free(&g->builder);
     g->builder = (sl_batch_builder){0};
+    sl_batch_builder_free(&g->mixed_builder);
+    g->mixed_builder = (sl_batch_builder){0};
+    sl_batch_unref(g->mixed);
+    g->mixed = NULL;
 }
 
 bool gather_full(const struct gather *g)
 {
-    return g->whole || g->rows >= g->batch_rows || g->bytes >= BATCH_BYTES_MAX;
+    return g->whole || g->rows >= g->batch_rows || g->bytes >= g->batch_bytes;
 }
 
 int64_t gather_room(const struct gather *g, const struct view *view)
@@ -52,7 +60,7 @@ int64_t gather_room(const struct gather *g, const struct view *view)
     if (gather_full(g))
         return 0;
     int64_t rows = g->batch_rows - g->rows;
-    size_t by_bytes = (BATCH_BYTES_MAX - g->bytes) / view->row_bytes + 1;
+    size_t by_bytes = (g->batch_bytes - g->bytes) / view->row_bytes + 1;
     return by_bytes < (size_t)rows ? (int64_t)by_bytes : rows;
 }
 
@@ -86,6 +94,38 @@ sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t
         last[-1].count += (uint32_t)count;
     else
         g->picks[g->pick_count++] = (struct sl_pick){source, (uint32_t)first, (uint32_t)count};
+    return SL_OK;
+}
+
+/* Mixed rows are collected in a batch of their own, which is one more source. */
+#define MIXED_ROWS UINT32_MAX
+
+sl_status gather_record(struct gather *g, const struct record *r)
+{
+    if (!r->mix)
+        return gather_add(g, r->view, r->row, 1);
+    assert(!g->whole && gather_room(g, r->view) > 0);
+    if (g->pick_count == PICKS_MAX)
+        SL_TRY(gather_settle(g));
+    if (!g->mixed_builder.schema)
+        SL_TRY(sl_batch_builder_init(&g->mixed_builder, g->builder.schema));
+    SL_TRY(mix_append(r->mix, &g->mixed_builder));
+    g->picks[g->pick_count++] = (struct sl_pick){MIXED_ROWS, (uint32_t)g->mixed_rows++, 1};
+    g->rows++;
+    g->bytes += r->view->row_bytes;
+    return SL_OK;
+}
+
+/* The mixed rows as a batch, whose place among the sources is behind the views. */
+static sl_status finish_mixed(struct gather *g)
+{
+    if (g->mixed_rows == 0)
+        return SL_OK;
+    SL_TRY(sl_batch_builder_finish(&g->mixed_builder, &g->mixed));
+    g->mixed_rows = 0;
+    for (size_t i = 0; i < g->pick_count; i++)
+        if (g->picks[i].source == MIXED_ROWS)
+            g->picks[i].source = (uint32_t)g->view_count;
     return SL_OK;
 }
 
@@ -130,11 +170,14 @@ static sl_status settle_column(void *context, size_t c)
 {
     const struct gather *g = context;
     const sl_array *few[16], **sources = few;
-    if (g->view_count > sizeof few / sizeof *few)
-        SL_NEW_ARRAY(sources, g->view_count);
+    size_t count = g->view_count + (g->mixed != NULL);
+    if (count > sizeof few / sizeof *few)
+        SL_NEW_ARRAY(sources, count);
     for (size_t i = 0; i < g->view_count; i++)
         sources[i] = g->views[i]->batch->columns[c];
-    sl_status status = sl_builder_append_picks(g->builder.columns[c], sources, g->view_count, g->picks, g->pick_count);
+    if (g->mixed)
+        sources[g->view_count] = g->mixed->columns[c];
+    sl_status status = sl_builder_append_picks(g->builder.columns[c], sources, count, g->picks, g->pick_count);
     if (sources != few)
         sl_free(sources);
     return sl_context(status, "column %s", g->builder.schema->fields[c].name);
@@ -144,8 +187,11 @@ sl_status gather_settle(struct gather *g)
 {
     if (!g->pick_count)
         return SL_OK;
+    SL_TRY(finish_mixed(g));
     SL_TRY(sl_pool_for(g->pick_count >= POOL_ROWS ? g->pool : NULL, g->builder.schema->field_count, settle_column, g));
     drop_picks(g);
+    sl_batch_unref(g->mixed);
+    g->mixed = NULL;
     return SL_OK;
 }
 

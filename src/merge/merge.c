@@ -83,7 +83,7 @@ static sl_status emit_record(struct merge_stream *s, const struct record *r, boo
     n->rows_out++;
     n->inserted += !has_base;
     n->updated += has_base && !r->view->is_base;
-    return gather_add(&s->gather, r->view, r->row, 1);
+    return gather_record(&s->gather, r);
 }
 
 static sl_status take_group(struct merge_stream *s)

@@ -71,6 +71,13 @@ struct sl_run {
     const char *name;      /* for errors: the file */
 };
 
+/* hoodie.table.partial.update.mode: what a winner takes from the loser, when neither is a delete (spec/log-format.md 12.2). */
+enum sl_partial_mode {
+    SL_PARTIAL_NONE,
+    SL_PARTIAL_IGNORE_DEFAULTS,  /* its nulls */
+    SL_PARTIAL_FILL_UNAVAILABLE, /* its texts and binaries that equal `unavailable` */
+};
+
 enum sl_order_policy {
     SL_ORDER_STRICT, /* a run that goes backwards is SL_E_CORRUPT with run name and row */
     SL_ORDER_REPAIR, /* the same error: rows may be out already, so the caller opens the run anew through sl_sort_stream */
@@ -88,6 +95,8 @@ struct sl_merge_options {
     size_t ordering_count;
     const char *delete_column;            /* boolean column whose true marks a delete in data rows ("_hoodie_is_deleted"); NULL: none */
     const char *marker_column, *marker_value; /* custom delete marker (text equality); NULL: none */
+    enum sl_partial_mode partial;
+    const char *unavailable;
     enum sl_delete_policy deletes;
     bool classic;                         /* default layout: logs folded among themselves, base joined last (spec 8.1) */
     bool keep_duplicates;                 /* plain insert: no folding at all, order by (key, source, row) */

@@ -26,6 +26,10 @@ struct merge_plan {
     const sl_type **ordering_types; /* borrowed from the schema */
     size_t ordering_count;          /* 0: the newer record always wins */
     const char *delete_column, *marker_column, *marker_value;
+    enum sl_partial_mode partial;
+    const char *unavailable;
+    size_t unavailable_len;
+    struct mix_pool *mixes; /* NULL: full rows */
     bool classic;
     bool keep_duplicates, keep_dictionaries;
     enum sl_order_policy order;
@@ -158,11 +162,15 @@ struct record {
     bool is_delete;
     bool is_commit_delete; /* a delete without an ordering value: beats what is older, loses to what is newer
                             */
+    struct mix *mix; /* partial updates: where each column's value is; NULL: all in the row */
 };
 /* The record under the cursor, with a reference. */
 void record_take(struct record *out, const struct cursor *cursor);
+void mix_drop(struct mix *mix); /* NULL is fine */
 SL_INLINE void record_drop(struct record *record)
 {
+    mix_drop(record->mix);
+    record->mix = NULL;
     view_unref(record->view);
     record->view = NULL;
 }
@@ -171,8 +179,22 @@ void rule_fold(const struct merge_plan *plan, struct record *kept,
                struct record *next); /* spec/lsm-layout.md 8.2 */
 void rule_fold_logs(const struct merge_plan *plan, struct record *kept,
                     struct record *next); /* spec/log-format.md 10.3, fold */
+/* Whether `next`, which came later, wins over `existing`. */
+bool rule_newer_wins(const struct merge_plan *plan, const struct record *existing, const struct record *next);
 void rule_join_base(const struct merge_plan *plan, struct record *base,
                     struct record *log); /* ... final: base gets the result */
+
+/* ---- partial updates ----------------------------------------------------------------------------------- */
+
+struct mix_pool;
+SL_MUST_USE sl_status mix_pool_new(const sl_type *schema, struct mix_pool **out);
+void mix_pool_free(struct mix_pool *pool); /* NULL is fine; all mixes are back in it */
+/* Makes sure that one mix can be taken: before every record that is folded. NULL: nothing to do. */
+SL_MUST_USE sl_status mix_pool_reserve(struct mix_pool *pool);
+/* Columns in which the winner says nothing become the loser's. */
+void mix_fill(const struct merge_plan *plan, struct record *winner, const struct record *loser);
+/* Appends the row. */
+SL_MUST_USE sl_status mix_append(const struct mix *mix, sl_batch_builder *to);
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
 
@@ -185,9 +207,13 @@ struct gather {
     size_t pick_count;
     struct view **views; /* each with a reference */
     size_t view_count, view_cap;
+    sl_batch_builder mixed_builder; /* rows of mixes that are pending */
+    sl_batch *mixed;                /* the same while picks are settled */
+    int64_t mixed_rows;
     int64_t rows; /* settled and pending */
     size_t bytes; /* estimate of the same */
     int64_t batch_rows;
+    size_t batch_bytes;
     sl_batch *whole; /* the result is this batch, as it is */
 };
 SL_MUST_USE sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan);
@@ -195,6 +221,8 @@ void gather_free(struct gather *g);
 bool gather_full(const struct gather *g);
 /* At most gather_room() rows. */
 SL_MUST_USE sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count);
+/* The record as one row; there must be room for it. */
+SL_MUST_USE sl_status gather_record(struct gather *g, const struct record *record);
 /* How many rows of the view still fit, at least 1 unless the batch is full. */
 int64_t gather_room(const struct gather *g, const struct view *view);
 /* The view's batch is the result, without its dictionaries; g must be empty. */

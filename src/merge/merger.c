@@ -174,6 +174,8 @@ sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
 sl_status merger_pop(struct merger *m, struct record *record)
 {
     record->view = NULL;
+    record->mix = NULL;
+    SL_TRY(mix_pool_reserve(m->plan.mixes)); /* for the fold that follows */
     int64_t source = sl_loser_tree_peek(m->tree);
     if (source < 0)
         return sl_loser_tree_next_key(m->tree);

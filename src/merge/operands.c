@@ -118,6 +118,13 @@ static sl_status append_rows(struct operands *o, int which, struct view *view, i
     return SL_OK;
 }
 
+static sl_status append_record(struct operands *o, int which, const struct record *r)
+{
+    struct gather *g = &o->rows[which];
+    SL_TRY(gather_record(g, r));
+    return gather_full(g) ? deliver_rows(o, which) : SL_OK;
+}
+
 /* ---- folding ------------------------------------------------------------------------------------------- */
 
 static sl_status take_alone(struct operands *o, size_t source, int64_t rows)
@@ -137,10 +144,30 @@ static sl_status take_alone(struct operands *o, size_t source, int64_t rows)
 
 /* The operands of one key; either may be empty. */
 struct reduced {
-    struct record barrier; /* the last commit-time delete */
+    struct record barrier; /* the last commit-time delete; partial updates: any delete that was followed by a row */
     struct record tail;    /* the fold of what follows it */
     bool has_base;
 };
+
+/* Partial updates: a row that follows a delete begins anew. Without the delete before it, it would take columns of
+ * records that are older than the delete. */
+static bool begins_anew(const struct merge_plan *plan, const struct record *tail, const struct record *next)
+{
+    return plan->partial != SL_PARTIAL_NONE && tail->view && tail->is_delete && !next->is_delete &&
+           rule_newer_wins(plan, tail, next);
+}
+
+/* A commit-time delete that stands before is the stronger of the two. */
+static void keep_barrier(struct reduced *r)
+{
+    if (r->barrier.view && r->barrier.is_commit_delete) {
+        record_drop(&r->tail);
+    } else {
+        record_drop(&r->barrier);
+        r->barrier = r->tail;
+        r->tail = (struct record){0};
+    }
+}
 
 static void reduce_next(const struct merge_plan *plan, struct reduced *r, struct record *next)
 {
@@ -151,6 +178,8 @@ static void reduce_next(const struct merge_plan *plan, struct reduced *r, struct
         record_drop(&r->tail);
         r->barrier = *next;
     } else {
+        if (begins_anew(plan, &r->tail, next))
+            keep_barrier(r);
         rule_fold(plan, &r->tail, next);
     }
 }
@@ -165,7 +194,7 @@ static sl_status emit_operand(struct operands *o, const struct record *r, int wh
     n->rows_out++;
     n->inserted += !has_base;
     n->updated += has_base && !r->view->is_base;
-    return append_rows(o, which, r->view, r->row, 1);
+    return append_record(o, which, r);
 }
 
 static sl_status take_group(struct operands *o)

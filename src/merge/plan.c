@@ -50,6 +50,12 @@ sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options
     SL_TRY(copy_text(plan->names, options->delete_column, &plan->delete_column));
     SL_TRY(copy_text(plan->names, options->marker_column, &plan->marker_column));
     SL_TRY(copy_text(plan->names, options->marker_value, &plan->marker_value));
+    if (options->partial != SL_PARTIAL_NONE && !options->keep_duplicates) {
+        plan->partial = options->partial;
+        SL_TRY(copy_text(plan->names, options->unavailable ? options->unavailable : "", &plan->unavailable));
+        plan->unavailable_len = strlen(plan->unavailable);
+        SL_TRY(mix_pool_new(plan->schema, &plan->mixes));
+    }
     /* Commit time never looks at ordering values; event time without ordering fields is commit time (8.2). */
     if (options->mode == SL_EVENT_TIME && options->ordering_count > 0 && !options->keep_duplicates)
         SL_TRY(copy_ordering(plan, options));
@@ -58,6 +64,7 @@ sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options
 
 void merge_plan_free(struct merge_plan *plan)
 {
+    mix_pool_free(plan->mixes);
     sl_arena_free(plan->names);
     sl_type_unref(plan->schema);
     *plan = (struct merge_plan){0};

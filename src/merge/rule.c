@@ -72,24 +72,25 @@ void record_take(struct record *out, const struct cursor *c)
 {
     out->view = view_ref(c->view);
     out->row = c->row;
+    out->mix = NULL;
     out->is_delete = view_is_delete(c->view, c->row);
     out->is_commit_delete = out->is_delete && c->plan->ordering_count > 0 && lacks_ordering(c->plan, out);
 }
 
-static void settle(struct record *kept, struct record *next, bool next_wins)
+static void settle(const struct merge_plan *plan, struct record *kept, struct record *next, bool next_wins)
 {
-    if (next_wins) {
-        view_unref(kept->view);
+    struct record *winner = next_wins ? next : kept, *loser = next_wins ? kept : next;
+    if (plan->partial != SL_PARTIAL_NONE && loser->view && !winner->is_delete && !loser->is_delete)
+        mix_fill(plan, winner, loser);
+    record_drop(loser);
+    if (next_wins)
         *kept = *next;
-    } else {
-        view_unref(next->view);
-    }
     next->view = NULL;
+    next->mix = NULL;
 }
 
 /* On equal ordering values the newer record wins. */
-static bool newer_wins(const struct merge_plan *plan, const struct record *existing,
-                       const struct record *next)
+bool rule_newer_wins(const struct merge_plan *plan, const struct record *existing, const struct record *next)
 {
     if (plan->ordering_count == 0 || next->is_commit_delete || existing->is_commit_delete ||
         !comparable(existing, next))
@@ -99,7 +100,7 @@ static bool newer_wins(const struct merge_plan *plan, const struct record *exist
 
 void rule_fold(const struct merge_plan *plan, struct record *kept, struct record *next)
 {
-    settle(kept, next, !kept->view || newer_wins(plan, kept, next));
+    settle(plan, kept, next, !kept->view || rule_newer_wins(plan, kept, next));
 }
 
 /* A record of a delete block differs from a marked row: it does not replace a commit-time delete. */
@@ -119,12 +120,12 @@ void rule_fold_logs(const struct merge_plan *plan, struct record *kept, struct r
 {
     bool next_wins = true;
     if (kept->view)
-        next_wins = next->view->is_delete_run ? delete_wins(plan, kept, next) : newer_wins(plan, kept, next);
-    settle(kept, next, next_wins);
+        next_wins = next->view->is_delete_run ? delete_wins(plan, kept, next) : rule_newer_wins(plan, kept, next);
+    settle(plan, kept, next, next_wins);
 }
 
 void rule_join_base(const struct merge_plan *plan, struct record *base, struct record *log)
 {
     if (log->view)
-        settle(base, log, !base->view || newer_wins(plan, base, log));
+        settle(plan, base, log, !base->view || rule_newer_wins(plan, base, log));
 }

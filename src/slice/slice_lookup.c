@@ -44,7 +44,7 @@ static sl_status choose_schemas(struct lookup *l, bool base_only)
     }
     SL_TRY(slice_merging_schema(l->table, o->schema, o->table_schema, &l->schema));
     SL_TRY(sl_table_rules(l->table, l->schema, &rules));
-    l->newest_wins = rules.mode == SL_COMMIT_TIME || rules.ordering_count == 0;
+    l->newest_wins = rules.partial == SL_PARTIAL_NONE && (rules.mode == SL_COMMIT_TIME || rules.ordering_count == 0);
     return sl_delete_schema(&rules, &l->delete_schema);
 }
 

@@ -118,6 +118,16 @@ static sl_status fill_merge(sl_properties *p)
     return SL_OK;
 }
 
+static sl_status check_partial_update(const sl_properties *p)
+{
+    const char *mode = sl_properties_get_or(p, "hoodie.table.partial.update.mode", "");
+    if (*mode && strcmp(sl_properties_get(p, "hoodie.table.version"), "8") == 0)
+        return sl_input("hoodie.table.partial.update.mode needs table version 9");
+    if (strcmp(mode, "FILL_UNAVAILABLE") == 0 && !sl_properties_get(p, SL_UNAVAILABLE_VALUE))
+        return sl_input("hoodie.table.partial.update.mode=FILL_UNAVAILABLE needs " SL_UNAVAILABLE_VALUE);
+    return SL_OK;
+}
+
 static sl_status fill_keys(sl_properties *p, const sl_type *schema)
 {
     sl_strings record = {0}, partition = {0}, ordering = {0};
@@ -214,6 +224,7 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
     SL_TRY(check_schema(options->schema));
     SL_TRY(fill_version(p));
     SL_TRY(fill_merge(p));
+    SL_TRY(check_partial_update(p));
     SL_TRY(fill_keys(p, options->schema));
     SL_TRY(fill_index(p));
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

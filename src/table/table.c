@@ -359,9 +359,9 @@ sl_status sl_table_check_writable(sl_table *t)
                               sl_table_setting(t, "hoodie.write.concurrency.mode", ""));
     if (t->merge == SL_MERGE_CUSTOM)
         return sl_unsupported("writing a table whose merge mode is CUSTOM");
-    if (*sl_properties_get_or(p, "hoodie.table.partial.update.mode", ""))
-        return sl_unsupported("writing a table with partial updates (%s)",
-                              sl_properties_get(p, "hoodie.table.partial.update.mode"));
+    const char *partial = sl_properties_get_or(p, "hoodie.table.partial.update.mode", "");
+    if (*partial && strcmp(partial, "IGNORE_DEFAULTS") != 0 && strcmp(partial, "FILL_UNAVAILABLE") != 0)
+        return sl_unsupported("writing a table whose partial update mode is %s", partial);
     if (!t->populate_meta || strcmp(sl_properties_get_or(p, "hoodie.meta.fields.mode", "ALL"), "ALL") != 0)
         return sl_unsupported("writing a table without all meta columns (hoodie.populate.meta.fields, "
                               "hoodie.meta.fields.mode)");

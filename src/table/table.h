@@ -35,6 +35,9 @@ void sl_properties_free(sl_properties *p);
 
 /* ---- table --------------------------------------------------------------------------------------------- */
 
+/* What stands for a value that did not come along, in tables whose partial update mode is FILL_UNAVAILABLE. */
+#define SL_UNAVAILABLE_VALUE "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value"
+
 enum sl_table_type { SL_COPY_ON_WRITE, SL_MERGE_ON_READ };
 enum sl_layout { SL_LAYOUT_DEFAULT, SL_LAYOUT_LSM };
 enum sl_table_merge { SL_MERGE_COMMIT_TIME, SL_MERGE_EVENT_TIME, SL_MERGE_CUSTOM };

@@ -29,7 +29,6 @@ static const struct {
     {"cow_v9_lance_nonpartitioned", "base file format LANCE", true},
     {"mor_partial_merge_into_v8", "partial-update block", false},
     {"mor_partial_merge_into_v9", "partial-update block", false},
-    {"mor_payload_non_defaults_v9", "partial updates (IGNORE_DEFAULTS)", false},
 };
 
 /* Under a timestamp key generator Spark shows the partition field, a long in the files, as a string; we show

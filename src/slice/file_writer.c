@@ -182,7 +182,7 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
         spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
-    SL_GO(file_options_load(table, &options));
+    SL_GO(file_options_load(table, rows, &options));
     w->row_group_bytes = options.parquet.row_group_bytes;
     options.parquet.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
     SL_GO(open_file(w));

@@ -7,9 +7,9 @@
 /* How the table's data files are written (file_options.c). `parquet` points into the rest: keep it in place. */
 struct file_options {
     struct sl_parquet_write_options parquet;
-    struct sl_parquet_column_options key;
+    struct sl_parquet_column_options columns[3];
 };
-SL_MUST_USE sl_status file_options_load(const sl_table *table, struct file_options *out);
+SL_MUST_USE sl_status file_options_load(const sl_table *table, const sl_type *rows, struct file_options *out);
 
 /* sl_slice_logs_load through a cache of open files. */
 SL_MUST_USE sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,

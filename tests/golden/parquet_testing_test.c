@@ -9,9 +9,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "fuzz/parquet_fuzz.c"
 #include "parquet/parquet.h"
 #include "unit/parquet_rows.h"
 #include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <zstd.h>
 
 static const char *folder(void)
@@ -122,7 +125,9 @@ static bool list(const char *path, sl_listing *out)
     sl_storage_free(storage);
     static bool said;
     if (!there && !said)
-        print_message("skipped: the public Parquet test set is not at %s (SL_PARQUET_TESTING names its folder)\n", path);
+        print_message(
+            "skipped: the public Parquet test set is not at %s (SL_PARQUET_TESTING names its folder)\n",
+            path);
     said = said || !there;
     return there;
 }
@@ -200,12 +205,94 @@ static void malformed_files_are_refused(void **state)
     sl_listing_free(&files);
 }
 
+/* ---- damage -------------------------------------------------------------------------------------------- */
+
+#define MUTANT_SECONDS   10 /* nothing here takes one */
+#define MUTANTS_KIB_MOST (INT64_C(1200) << 10)
+
+static uint64_t random_state;
+
+static uint64_t random_next(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static void read_mutant(const char *path, const uint8_t *data, size_t len, size_t at)
+{
+    double start = sl_monotonic();
+    LLVMFuzzerTestOneInput(data, len);
+    if (sl_monotonic() - start > MUTANT_SECONDS)
+        fail_msg("%s with byte %zu changed to %02x took %.0f s", path, at, data[at], sl_monotonic() - start);
+}
+
+/* One byte of the file at a time: each of them, in small files of a long run, else some, half of them near the footer. */
+static size_t mutate_file(const char *path, bool thorough)
+{
+    sl_storage *storage;
+    sl_buf bytes = {0};
+    check_ok(sl_storage_local(&storage), "storage");
+    check_ok(sl_storage_read_all(storage, path, (size_t)64 << 20, &bytes), path);
+    bool each = thorough && bytes.len < 10000;
+    size_t rounds = each ? bytes.len : thorough ? 4000 : bytes.len > 100000 ? 10 : 60;
+    for (size_t i = 0; i < rounds; i++) {
+        size_t near = bytes.len < 2000 ? bytes.len : 2000;
+        size_t at = each    ? i
+                    : i & 1 ? (size_t)(random_next() % bytes.len)
+                            : bytes.len - 1 - (size_t)(random_next() % near);
+        uint8_t before = bytes.data[at];
+        bytes.data[at] = (uint8_t)(before + 1 + random_next() % 255);
+        read_mutant(path, bytes.data, bytes.len, at);
+        bytes.data[at] = before;
+    }
+    sl_buf_free(&bytes);
+    sl_storage_free(storage);
+    return rounds;
+}
+
+static size_t mutate_folder(const char *path)
+{
+    sl_listing files;
+    size_t rounds = 0;
+    if (!list(path, &files))
+        skip();
+    for (size_t i = 0; i < files.count; i++) {
+        const char *name = files.entries[i].name;
+        char file[1024];
+        snprintf(file, sizeof file, "%s/%s", path, name);
+        if (strlen(name) > 8 && strcmp(name + strlen(name) - 8, ".parquet") == 0)
+            rounds += mutate_file(file, getenv("SL_TEST_LONG"));
+    }
+    sl_listing_free(&files);
+    return rounds;
+}
+
+/* Damaged files are read or refused, in time and without much memory. */
+static void changed_bytes_do_no_harm(void **state)
+{
+    (void)state;
+    char bad[1024];
+    struct rusage usage;
+    const char *seed = getenv("SEED");
+    uint64_t first = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    random_state = first * 2654435761u + 1;
+    snprintf(bad, sizeof bad, "%s/bad", folder());
+    size_t rounds = mutate_folder(folder()) + mutate_folder(bad);
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    print_message("%zu single bytes changed, SEED=%" PRIu64 ", at most %ld KiB\n", rounds, first,
+                  usage.ru_maxrss);
+    assert_true(usage.ru_maxrss < MUTANTS_KIB_MOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_matches),
         cmocka_unit_test(unknown_logical_type_is_read_physically),
         cmocka_unit_test(malformed_files_are_refused),
+        cmocka_unit_test(changed_bytes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ sl_status sl_service_next_due(sl_table *table, enum sl_service *service, char *i
 {
     *service = SL_COMPACT;
     SL_TRY(next_due_of(table, SL_COMPACT, instant));
-    if (*instant)
+    if (*instant || !logs_stand_for_themselves(table))
         return SL_OK;
     *service = SL_LOG_COMPACT;
     return next_due_of(table, SL_LOG_COMPACT, instant);
@@ -80,6 +80,8 @@ void sl_inline_services(sl_table *table)
         tiered = false; /* the first service will say so */
     if (tiered && compaction > log_compaction)
         log_compaction = compaction;
+    if (!logs_stand_for_themselves(table))
+        log_compaction = NOTHING;
     run_and_warn(table, SL_COMPACT, compaction);
     run_and_warn(table, SL_LOG_COMPACT, log_compaction);
 }

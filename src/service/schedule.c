@@ -7,13 +7,24 @@ enum sl_action sl_service_action(enum sl_service service)
     return service == SL_LOG_COMPACT ? SL_ACTION_LOGCOMPACTION : SL_ACTION_COMPACTION;
 }
 
+/* Partial updates are no associative fold: logs folded without their base could fill other columns than with it. */
+bool logs_stand_for_themselves(const sl_table *table)
+{
+    return !*sl_properties_get_or(&table->properties, "hoodie.table.partial.update.mode", "");
+}
+
 sl_status sl_service_check(const sl_table *table, enum sl_service service)
 {
     if (table->type != SL_MERGE_ON_READ)
         return sl_input("a copy-on-write table has no logs to compact");
-    return service == SL_LOG_COMPACT && table->layout != SL_LAYOUT_LSM
-               ? sl_unsupported("log compaction of a table of the default layout")
-               : SL_OK;
+    if (service != SL_LOG_COMPACT)
+        return SL_OK;
+    if (table->layout != SL_LAYOUT_LSM)
+        return sl_unsupported("log compaction of a table of the default layout");
+    return logs_stand_for_themselves(table)
+               ? SL_OK
+               : sl_hint(sl_unsupported("log compaction of a table with partial updates"),
+                         "`sluice compact` folds the logs into the base");
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------------ */

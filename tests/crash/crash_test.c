@@ -67,7 +67,7 @@ static sl_status write_rows(sl_table *t, enum sl_operation operation, const char
     return status;
 }
 
-static void create_table(const char *path, bool lsm)
+static void create_table(const char *path, bool lsm, bool simple_index)
 {
     const char *options[] = {"hoodie.table.recordkey.fields",
                              "id",
@@ -79,6 +79,8 @@ static void create_table(const char *path, bool lsm)
                              "2",
                              "hoodie.table.storage.layout",
                              lsm ? "lsm_tree" : "default",
+                             "hoodie.index.type",
+                             simple_index ? "SIMPLE" : "BUCKET",
                              NULL};
     const sl_type *schema = row_schema();
     struct ArrowSchema arrow;
@@ -247,16 +249,17 @@ struct operation {
     sl_status (*run)(sl_table *t);
     bool may_apply_on_error; /* undoing what is published has no moment before which an error leaves it all */
     bool without_metadata;   /* hoodie.metadata.enable=false */
+    bool simple_index;
 };
 
 static sl_batch *upserted[2]; /* made once: the test's own rows need memory too */
 
-static sl_status upsert(sl_table *t)
+static sl_status write_made(sl_table *t, enum sl_operation operation, int batches)
 {
     struct sl_write_result result;
     sl_writer *w = NULL;
-    sl_status status = sl_writer_open(t, SL_OP_UPSERT, upserted[0]->schema, &w);
-    for (int i = 0; i < 2 && !status; i++)
+    sl_status status = sl_writer_open(t, operation, upserted[0]->schema, &w);
+    for (int i = 0; i < batches && !status; i++)
         status = sl_writer_append(w, upserted[i]);
     if (!status)
         status = sl_writer_commit(w, &result);
@@ -264,10 +267,23 @@ static sl_status upsert(sl_table *t)
     return status;
 }
 
+static sl_status upsert(sl_table *t) { return write_made(t, SL_OP_UPSERT, 2); }
+static sl_status overwrite(sl_table *t) { return write_made(t, SL_OP_INSERT_OVERWRITE, 1); }
 static sl_status delete_keys(sl_table *t) { return write_rows(t, SL_OP_DELETE, "a", 2, 6, 0, ""); }
 static sl_status insert_new_partition(sl_table *t)
 {
     return write_rows(t, SL_OP_INSERT, "new/one", 0, 6, 5, "inserted");
+}
+
+static sl_status overwrite_table(sl_table *t)
+{
+    return write_rows(t, SL_OP_INSERT_OVERWRITE_TABLE, "c", 0, 4, 5, "overwritten");
+}
+
+static sl_status delete_partition(sl_table *t)
+{
+    struct sl_write_result result;
+    return sl_delete_partitions(t, (const char *const[]){"a"}, 1, &result);
 }
 
 static sl_status schedule(sl_table *t)
@@ -375,7 +391,26 @@ static void with_metadata_table(const char *path)
     sl_table_close(t);
 }
 
+static void with_overwrite(const char *path)
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(overwrite(t));
+    sl_table_close(t);
+}
+
 static const struct operation operations[] = {
+    {.name = "lsm overwrite", .lsm = true, .run = overwrite},
+    {.name = "lsm overwrite beside a plan", .lsm = true, .prepare = with_plan, .run = overwrite},
+    {.name = "lsm delete of a partition", .lsm = true, .run = delete_partition},
+    {.name = "rollback of an overwrite",
+     .lsm = true,
+     .prepare = with_overwrite,
+     .run = roll_back,
+     .may_apply_on_error = true},
+    {.name = "cow overwrite of the table", .run = overwrite_table},
+    {.name = "cow delete of a partition", .run = delete_partition},
+    {.name = "lsm upsert, simple index", .lsm = true, .simple_index = true, .run = upsert},
+    {.name = "cow upsert, simple index", .simple_index = true, .run = upsert},
     {.name = "lsm upsert", .lsm = true, .run = upsert},
     {.name = "lsm delete", .lsm = true, .run = delete_keys},
     {.name = "lsm insert into a new partition", .lsm = true, .run = insert_new_partition},
@@ -441,7 +476,7 @@ static void scene_open(struct scene *s, const struct operation *operation)
         ok(sl_properties_set(&s->options, "hoodie.metadata.enable", "false"));
     snprintf(s->start, sizeof s->start, "%s/start", root);
     remove_folder(s->start);
-    create_table(s->start, operation->lsm);
+    create_table(s->start, operation->lsm, operation->simple_index);
     sl_table *t = open_plain(s->start, NULL);
     ok(write_rows(t, SL_OP_UPSERT, "a", 0, 10, 1, "first"));
     ok(write_rows(t, SL_OP_UPSERT, "b", 0, 6, 1, "first"));
@@ -705,7 +740,8 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[2 * OPERATIONS + 8];
     char names[2 * OPERATIONS][80];
     size_t count = 0;
-    const char *memory[] = {"lsm upsert", "cow upsert", "compaction", "schedule", "lsm rollback"};
+    const char *memory[] = {"lsm upsert",   "cow upsert",    "compaction",              "schedule",
+                            "lsm rollback", "lsm overwrite", "lsm upsert, simple index"};
     temporary_folder(root, sizeof root);
     upserted[0] = make_rows("a", 0, 14, 5, "upserted");
     upserted[1] = make_rows("b", 4, 12, 5, "upserted");

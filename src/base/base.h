@@ -141,6 +141,7 @@ typedef struct sl_buf {
 } sl_buf;
 SL_MUST_USE sl_status sl_buf_reserve(sl_buf *buf, size_t more); /* room for `more` bytes behind len */
 SL_MUST_USE sl_status sl_buf_append(sl_buf *buf, const void *data, size_t len);
+SL_MUST_USE sl_status sl_buf_append_base64(sl_buf *buf, const uint8_t *data, size_t len); /* with padding */
 SL_MUST_USE sl_status sl_buf_byte(sl_buf *buf, uint8_t byte);
 SL_MUST_USE sl_status sl_buf_printf(sl_buf *buf, const char *format, ...) SL_PRINTF(2, 3);
 void sl_buf_free(sl_buf *buf);
@@ -170,6 +171,9 @@ bool sl_budget_reserve(sl_budget *budget, size_t bytes); /* false: it would not 
 void sl_budget_force(sl_budget *budget,
                      size_t bytes); /* reserves even over the limit (the minimum to make progress) */
 void sl_budget_release(sl_budget *budget, size_t bytes);
+/* The part of the whole budget (of which this one may be a part) that one of `users` alike may take, from `least` to `most`
+ * bytes; no budget, or one without limit: `most`. */
+size_t sl_budget_share(const sl_budget *budget, size_t users, size_t least, size_t most);
 
 /* ---- hashes and text ----------------------------------------------------------------------------------- */
 

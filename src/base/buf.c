@@ -39,6 +39,22 @@ sl_status sl_buf_append(sl_buf *buf, const void *data, size_t len)
     return SL_OK;
 }
 
+sl_status sl_buf_append_base64(sl_buf *buf, const uint8_t *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < len; i += 3) {
+        size_t have = len - i < 3 ? len - i : 3;
+        uint32_t word = (uint32_t)data[i] << 16 | (have > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+                        (have > 2 ? data[i + 2] : 0);
+        char quad[4] = {digits[word >> 18], digits[word >> 12 & 63], digits[word >> 6 & 63],
+                        digits[word & 63]};
+        for (size_t j = have + 1; j < 4; j++)
+            quad[j] = '=';
+        SL_TRY(sl_buf_append(buf, quad, 4));
+    }
+    return SL_OK;
+}
+
 sl_status sl_buf_byte(sl_buf *buf, uint8_t byte)
 {
     SL_TRY(sl_buf_reserve(buf, 1));

@@ -64,29 +64,13 @@ static sl_status hex_append(const uint8_t *data, size_t len, sl_buf *out)
     return SL_OK;
 }
 
-static sl_status base64_append(const uint8_t *data, size_t len, sl_buf *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < len; i += 3) {
-        size_t have = len - i < 3 ? len - i : 3;
-        uint32_t word = (uint32_t)data[i] << 16 | (have > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
-                        (have > 2 ? data[i + 2] : 0);
-        char quad[4] = {digits[word >> 18], digits[word >> 12 & 63], digits[word >> 6 & 63],
-                        digits[word & 63]};
-        for (size_t j = have + 1; j < 4; j++)
-            quad[j] = '=';
-        SL_TRY(sl_buf_append(out, quad, 4));
-    }
-    return SL_OK;
-}
-
 static sl_status binary_text(const uint8_t *data, size_t len, enum sl_text_style style, sl_buf *out)
 {
     bool quoted = style != SL_TEXT_PLAIN;
     if (quoted)
         SL_TRY(sl_buf_byte(out, '"'));
     if (style == SL_TEXT_JSON) {
-        SL_TRY(base64_append(data, len, out));
+        SL_TRY(sl_buf_append_base64(out, data, len));
     } else {
         SL_TRY(append_text(out, "hex:"));
         SL_TRY(hex_append(data, len, out));

@@ -47,6 +47,21 @@ SL_MUST_USE sl_status sl_bucket_of_keys(const struct sl_bucket_hash *hash, const
 SL_MUST_USE sl_status sl_bucket_file_id(uint32_t bucket, bool fixed, char *out);
 /* The number in the first 8 characters, or -1 when they are no number. */
 int64_t sl_bucket_of_file_id(const char *file_id);
+
+/* ---- the bloom filter of record keys in base files (spec/write-path.md 5.3) ---- */
+
+struct sl_hudi_bloom_options {
+    uint64_t entries; /* keys of one row */
+    double fpp;       /* chance of a wrong "maybe", above 0 and below 1 */
+    uint64_t entries_max;
+};
+typedef struct sl_hudi_bloom sl_hudi_bloom;
+SL_MUST_USE sl_status sl_hudi_bloom_new(const struct sl_hudi_bloom_options *options, sl_hudi_bloom **out);
+SL_MUST_USE sl_status sl_hudi_bloom_add(sl_hudi_bloom *b, const uint8_t *key, size_t len);
+/* The filter as footers have it, and its type's name there. Of up to `entries` keys: "SIMPLE", sized by their number. */
+SL_MUST_USE sl_status sl_hudi_bloom_text(sl_hudi_bloom *b, const char **type, sl_buf *out);
+void sl_hudi_bloom_free(sl_hudi_bloom *b); /* NULL is fine */
+
 int32_t sl_java_string_hash(const void *utf8, size_t len); /* over UTF-16 units */
 
 #endif

@@ -618,6 +618,93 @@ static void out_of_memory(void **state)
     sl_keygen_free(&k);
 }
 
+/* ---- bloom filters ------------------------------------------------------------------------------------- */
+
+static void add_text(sl_hudi_bloom *b, const char *text)
+{
+    ok(sl_hudi_bloom_add(b, (const uint8_t *)text, strlen(text)));
+}
+
+/* <prefix>0, <prefix>1, ..., then the extra ones: what the vectors' filters were filled with. */
+static uint64_t add_keys(sl_hudi_bloom *b, const json_t *keys)
+{
+    const json_t *extra = json_object_get(keys, "extra");
+    json_int_t count = json_integer_value(json_object_get(keys, "count"));
+    for (json_int_t i = 0; i < count; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s%d", json_string_value(json_object_get(keys, "prefix")), (int)i);
+        add_text(b, key);
+    }
+    for (size_t i = 0; i < json_array_size(extra); i++)
+        add_text(b, json_string_value(json_array_get(extra, i)));
+    return (uint64_t)count + json_array_size(extra);
+}
+
+/* Hudi sizes a SIMPLE filter beforehand, we by the keys that came: equal where these agree. */
+static void bloom_filters(void **state)
+{
+    (void)state;
+    json_t *vectors = load("bloom.json"), *c;
+    size_t i, simple = 0, dynamic = 0, other_size = 0;
+    json_array_foreach(json_object_get(vectors, "cases"), i, c)
+    {
+        struct sl_hudi_bloom_options o = {
+            .entries = (uint64_t)json_integer_value(json_object_get(c, "num_entries")),
+            .fpp = json_number_value(json_object_get(c, "fpp")),
+            .entries_max = (uint64_t)json_integer_value(json_object_get(c, "max_entries"))};
+        bool is_dynamic = strcmp(json_string_value(json_object_get(c, "type")), "DYNAMIC_V0") == 0;
+        const char *type, *wanted = json_string_value(json_object_get(c, "serialized"));
+        sl_hudi_bloom *b;
+        sl_buf text = {0};
+        ok(sl_hudi_bloom_new(&o, &b));
+        uint64_t keys = add_keys(b, json_object_get(c, "keys"));
+        ok(sl_hudi_bloom_text(b, &type, &text));
+        assert_string_equal(type, keys > o.entries ? "DYNAMIC_V0" : "SIMPLE");
+        if (is_dynamic ? keys > o.entries : keys == o.entries) {
+            assert_int_equal(text.len, strlen(wanted));
+            assert_memory_equal(text.data, wanted, text.len);
+            simple += !is_dynamic;
+            dynamic += is_dynamic;
+        } else {
+            other_size++;
+        }
+        sl_buf_free(&text);
+        sl_hudi_bloom_free(b);
+    }
+    assert_int_equal(simple, 2);
+    assert_int_equal(dynamic, 7);
+    assert_int_equal(other_size, 7);
+    json_decref(vectors);
+}
+
+/* Number of keys, chance, and the length of the text of a filter sized for them. */
+static void bloom_sizes(void **state)
+{
+    (void)state;
+    json_t *vectors = load("bloom.json"), *row;
+    size_t i, checked = 0;
+    json_array_foreach(json_object_get(json_object_get(vectors, "sizing"), "rows"), i, row)
+    {
+        json_int_t entries = json_integer_value(json_array_get(row, 0));
+        struct sl_hudi_bloom_options o = {(uint64_t)entries, json_number_value(json_array_get(row, 1)), 1};
+        const char *type;
+        sl_hudi_bloom *b;
+        sl_buf text = {0};
+        if (entries > 10000) /* the same formula, many keys */
+            continue;
+        ok(sl_hudi_bloom_new(&o, &b));
+        for (json_int_t k = 0; k < entries; k++)
+            ok(sl_hudi_bloom_add(b, (const uint8_t *)&k, sizeof k));
+        ok(sl_hudi_bloom_text(b, &type, &text));
+        assert_int_equal(text.len, json_integer_value(json_array_get(row, 4)));
+        sl_buf_free(&text);
+        sl_hudi_bloom_free(b);
+        checked++;
+    }
+    assert_true(checked >= 15);
+    json_decref(vectors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +719,8 @@ int main(void)
         cmocka_unit_test(bad_keys_name_row_and_field),
         cmocka_unit_test(checks_against_a_schema),
         cmocka_unit_test(kinds),
+        cmocka_unit_test(bloom_filters),
+        cmocka_unit_test(bloom_sizes),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

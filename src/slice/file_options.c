@@ -24,6 +24,7 @@ sl_status sl_file_type_check(const sl_field *column, bool force)
 static sl_status sizes(const sl_table *table, struct sl_parquet_write_options *o)
 {
     uint64_t page, group;
+    SL_TRY(sl_table_setting_int(table, "sluice.parquet.page.rows", 0, &o->page_rows));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.page.size", 1 << 20, &page));
     SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.block.size", 120 << 20, &group));
     const sl_budget *budget = table->runtime.budget;

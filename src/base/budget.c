@@ -44,3 +44,13 @@ void sl_budget_release(sl_budget *budget, size_t bytes)
     for (; budget; budget = budget->parent)
         atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
 }
+
+size_t sl_budget_share(const sl_budget *budget, size_t users, size_t least, size_t most)
+{
+    while (budget && budget->parent)
+        budget = budget->parent;
+    if (!budget || !budget->limit)
+        return most;
+    size_t share = budget->limit / users;
+    return share < least ? least : share > most ? most : share;
+}

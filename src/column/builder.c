@@ -398,6 +398,22 @@ size_t sl_batch_builder_bytes(const sl_batch_builder *b)
     return bytes;
 }
 
+static size_t builder_allocated(const sl_builder *b)
+{
+    size_t bytes = b->validity.capacity + b->values.capacity + b->offsets.capacity;
+    for (size_t i = 0; i < b->child_count; i++)
+        bytes += builder_allocated(b->children[i]);
+    return bytes;
+}
+
+size_t sl_batch_builder_allocated(const sl_batch_builder *b)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < b->schema->field_count; i++)
+        bytes += builder_allocated(b->columns[i]);
+    return bytes;
+}
+
 sl_status sl_batch_builder_append_range(sl_batch_builder *b, const sl_batch *src, int64_t from, int64_t count)
 {
     for (size_t i = 0; i < b->schema->field_count; i++)

@@ -207,6 +207,7 @@ typedef struct sl_batch_builder {
 } sl_batch_builder;
 SL_MUST_USE sl_status sl_batch_builder_init(sl_batch_builder *b, const sl_type *schema);
 int64_t sl_batch_builder_rows(const sl_batch_builder *b);
+size_t sl_batch_builder_allocated(const sl_batch_builder *b); /* memory that it holds, for values to come as well */
 size_t sl_batch_builder_bytes(const sl_batch_builder *b);
 SL_MUST_USE sl_status sl_batch_builder_append_range(sl_batch_builder *b, const sl_batch *src, int64_t from, int64_t count);
 SL_MUST_USE sl_status sl_batch_builder_finish(sl_batch_builder *b, sl_batch **out);

@@ -145,6 +145,15 @@ SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count,
  * Several sorters (one a file group) share one budget: when it is exhausted the owner chooses which of them spills. */
 typedef struct sl_sorter sl_sorter;
 SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime, sl_sorter **out);
+/* A temporary file of spilled runs, without a name from the start (a crash leaves nothing). */
+typedef struct sl_spill sl_spill;
+SL_MUST_USE sl_status sl_spill_new(const sl_runtime *runtime, sl_spill **out);
+void sl_spill_free(sl_spill *spill); /* NULL is fine */
+/* How many spilled runs one of `merges` that go on at once may open within the budget. */
+size_t sl_spill_fan_in(const sl_runtime *runtime, size_t merges);
+/* Lets the sorter spill into a file that other sorters share, one thread at a time; it must outlive the sorter's runs. A
+ * sorter that was given none makes its own. */
+void sl_sorter_share(sl_sorter *sorter, sl_spill *spill);
 /* Rows `rows[0..count)` of the batch. Copies. SL_E_MEMORY from a sorter that is still usable: the budget has no room and
  * nothing was taken; the owner may spill this sorter or another one and try again, or append fewer rows. */
 SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
@@ -155,7 +164,7 @@ SL_MUST_USE sl_status sl_sorter_append_all(sl_sorter *sorter, const sl_batch *ba
 bool sl_sorter_usable(const sl_sorter *sorter); /* false: an append failed half way, the sorter may only be freed */
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);
-/* Sorts what is in memory and writes it as one run to a temporary file (already unlinked: a crash leaves nothing). */
+/* Sorts what is in memory and writes it as one run to the temporary file. */
 SL_MUST_USE sl_status sl_sorter_spill(sl_sorter *sorter);
 /* The runs, oldest first; *runs (array) is the caller's, each stream must be closed (or given to a merge). The sorter must
  * outlive them. When there are more than `fan_in` runs, neighbours are merged first, a prefix or in passes over all,

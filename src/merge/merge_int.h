@@ -271,17 +271,14 @@ void merger_count(struct merger *m); /* brings the counts that cursors and tree 
 /* ---- spilling ------------------------------------------------------------------------------------------ */
 
 /* A temporary file that is unlinked from the start; runs lie in it one behind the other. */
-struct spill_file;
-SL_MUST_USE sl_status spill_file_new(const char *folder, struct spill_file **out); /* NULL: $TMPDIR or /tmp */
-void spill_file_free(struct spill_file *file);
 struct spill_run {
+    sl_spill *file; /* borrowed */
     uint64_t offset, end;
 };
-/* Writes what the stream yields as a run behind the last one. */
-SL_MUST_USE sl_status spill_write(struct spill_file *file, sl_stream *rows, struct spill_run *out);
+/* Writes what the stream yields as a run behind the last one. One thread at a time. */
+SL_MUST_USE sl_status spill_write(sl_spill *file, sl_stream *rows, struct spill_run *out);
 /* Reads a run; the file must outlive the stream. */
-SL_MUST_USE sl_status spill_read(struct spill_file *file, const struct spill_run *run, const sl_type *schema,
-                                 sl_stream **out);
+SL_MUST_USE sl_status spill_read(const struct spill_run *run, const sl_type *schema, sl_stream **out);
 
 /* For tests: chunks so small that a sort has several. */
 void sorter_set_chunk_bytes(sl_sorter *sorter, size_t bytes);

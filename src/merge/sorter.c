@@ -5,7 +5,10 @@
  */
 #include "merge/merge_int.h"
 
-enum { BATCH_ROWS = 16384, FAN_IN = 32 };
+enum { BATCH_ROWS = 16384 };
+#define BATCH_BYTES_LEAST  ((size_t)256 << 10)
+#define BATCH_BYTES_MOST   ((size_t)16 << 20)
+#define BATCH_BUDGET_SHARE 64
 /* A chunk is closed when it has grown so far. Large: the rows of one chunk are gathered with one call a
  * column. */
 #define CHUNK_BYTES ((size_t)512 << 20)
@@ -28,7 +31,8 @@ struct sl_sorter {
     size_t reserved;            /* of the budget */
     struct sort_entry *entries; /* sorted, once sorted */
     size_t entry_count;
-    struct spill_file *file;
+    sl_spill *file;            /* NULL: nothing was spilled */
+    sl_spill *own;             /* the same, or that of merged runs; NULL: none */
     struct spill_run *spilled; /* oldest first */
     size_t spilled_count, spilled_cap;
     bool failed, finished;
@@ -85,7 +89,7 @@ void sl_sorter_free(sl_sorter *s)
     sorter_drop_memory(s);
     sl_free(s->chunks);
     sl_batch_builder_free(&s->builder);
-    spill_file_free(s->file);
+    sl_spill_free(s->own);
     sl_free(s->spilled);
     sl_free(s->all_rows);
     sl_type_unref(s->schema);
@@ -94,7 +98,7 @@ void sl_sorter_free(sl_sorter *s)
 
 size_t sl_sorter_memory(const sl_sorter *s)
 {
-    return s->chunk_bytes + (s->builder_rows ? sl_batch_builder_bytes(&s->builder) : 0) +
+    return s->chunk_bytes + (s->builder_rows ? sl_batch_builder_allocated(&s->builder) : 0) +
            s->rows_in_memory * ROW_OVERHEAD;
 }
 
@@ -119,9 +123,10 @@ static sl_status close_chunk(sl_sorter *s)
         s->chunk_cap = cap;
     }
     sl_batch *chunk;
+    size_t bytes = sl_batch_builder_allocated(&s->builder);
     SL_TRY(sl_batch_builder_finish(&s->builder, &chunk));
     s->chunks[s->chunk_count++] = chunk;
-    s->chunk_bytes += sl_batch_bytes(chunk);
+    s->chunk_bytes += bytes;
     s->builder_rows = 0;
     return SL_OK;
 }
@@ -243,23 +248,27 @@ struct sorted_stream {
     uint32_t *rows;
 };
 
-/* Entries [from, to) of one column: stretches of one chunk at a time. */
-static sl_status gather_column(struct sorted_stream *st, size_t column, size_t from, size_t to)
+/* How many entries from `from` on lie in one chunk; their rows go to st->rows. */
+static size_t chunk_stretch(struct sorted_stream *st, size_t from, size_t to, bool *contiguous)
 {
-    const struct sort_entry *e = st->sorter->entries;
-    while (from < to) {
-        size_t count = 0;
-        uint32_t chunk = e[from].chunk;
-        bool contiguous = true;
-        for (; from + count < to && e[from + count].chunk == chunk; count++) {
-            st->rows[count] = e[from + count].row;
-            contiguous &= st->rows[count] == st->rows[0] + count;
-        }
-        const sl_array *source = st->sorter->chunks[chunk]->columns[column];
-        sl_builder *b = st->builder.columns[column];
-        SL_TRY(contiguous ? sl_builder_append_range(b, source, st->rows[0], (int64_t)count)
-                          : sl_builder_append_rows(b, source, st->rows, count));
-        from += count;
+    const struct sort_entry *e = st->sorter->entries + from;
+    size_t count = 0;
+    *contiguous = true;
+    for (; from + count < to && e[count].chunk == e->chunk; count++) {
+        st->rows[count] = e[count].row;
+        *contiguous &= e[count].row == e->row + count;
+    }
+    return count;
+}
+
+static sl_status gather_stretch(struct sorted_stream *st, const sl_batch *chunk, size_t count, bool contiguous)
+{
+    for (size_t c = 0; c < chunk->schema->field_count; c++) {
+        sl_builder *b = st->builder.columns[c];
+        sl_status status = contiguous
+                               ? sl_builder_append_range(b, chunk->columns[c], st->rows[0], (int64_t)count)
+                               : sl_builder_append_rows(b, chunk->columns[c], st->rows, count);
+        SL_TRY_CTX(status, "column %s", chunk->schema->fields[c].name);
     }
     return SL_OK;
 }
@@ -272,11 +281,14 @@ static sl_status sorted_next(sl_stream *self, sl_batch **out)
     size_t left = st->sorter->entry_count - st->at;
     if (left == 0)
         return SL_OK;
-    size_t count = left < st->batch_rows ? left : st->batch_rows;
-    for (size_t c = 0; c < st->sorter->schema->field_count; c++)
-        SL_TRY_CTX(gather_column(st, c, st->at, st->at + count), "column %s",
-                   st->sorter->schema->fields[c].name);
-    st->at += count;
+    size_t end = st->at + (left < st->batch_rows ? left : st->batch_rows);
+    while (st->at < end) {
+        bool contiguous;
+        uint32_t chunk = st->sorter->entries[st->at].chunk;
+        size_t count = chunk_stretch(st, st->at, end, &contiguous);
+        SL_TRY(gather_stretch(st, st->sorter->chunks[chunk], count, contiguous));
+        st->at += count;
+    }
     return sl_batch_builder_finish(&st->builder, out);
 }
 
@@ -291,7 +303,8 @@ static void sorted_close(sl_stream *self)
 static size_t batch_rows_for(const sl_sorter *s)
 {
     size_t row_bytes = s->rows_in_memory ? s->chunk_bytes / s->rows_in_memory + 1 : 1;
-    size_t rows = ((size_t)16 << 20) / row_bytes;
+    size_t rows = sl_budget_share(sorter_budget(s), BATCH_BUDGET_SHARE, BATCH_BYTES_LEAST, BATCH_BYTES_MOST) /
+                  row_bytes;
     return rows < 1 ? 1 : rows > BATCH_ROWS ? BATCH_ROWS : rows;
 }
 
@@ -328,11 +341,25 @@ static sl_status spilled_reserve(sl_sorter *s)
     return SL_OK;
 }
 
+void sl_sorter_share(sl_sorter *s, sl_spill *spill) { s->file = spill; }
+
+static sl_status own_file(sl_sorter *s) { return s->own ? SL_OK : sl_spill_new(s->runtime, &s->own); }
+
+/* A builder expects the next rows to need as much as the last ones; after a spill the memory is for those who want it. */
+static sl_status forget_expectations(sl_sorter *s)
+{
+    sl_batch_builder_free(&s->builder);
+    s->builder = (sl_batch_builder){0};
+    return sl_batch_builder_init(&s->builder, s->schema);
+}
+
 static sl_status spill_memory(sl_sorter *s)
 {
     SL_TRY(spilled_reserve(s));
-    if (!s->file)
-        SL_TRY(spill_file_new(s->runtime ? s->runtime->temp_dir : NULL, &s->file));
+    if (!s->file) {
+        SL_TRY(own_file(s));
+        s->file = s->own;
+    }
     if (!s->entries)
         SL_TRY(sorter_sort(s));
     sl_stream *sorted;
@@ -342,7 +369,7 @@ static sl_status spill_memory(sl_sorter *s)
     SL_TRY(status);
     s->spilled_count++;
     sorter_drop_memory(s);
-    return SL_OK;
+    return forget_expectations(s);
 }
 
 sl_status sl_sorter_spill(sl_sorter *s)
@@ -408,7 +435,7 @@ static void close_runs(struct sl_run *runs, size_t count)
 static sl_status open_spilled(const sl_sorter *s, size_t from, size_t count, struct sl_run *runs)
 {
     for (size_t i = 0; i < count; i++) {
-        sl_status status = spill_read(s->file, &s->spilled[from + i], s->schema, &runs[i].rows);
+        sl_status status = spill_read(&s->spilled[from + i], s->schema, &runs[i].rows);
         if (status != SL_OK) {
             for (size_t j = 0; j < i; j++)
                 sl_stream_close(runs[j].rows);
@@ -440,7 +467,9 @@ static sl_status merge_stretch(sl_sorter *s, size_t from, size_t count, size_t t
     if (status == SL_OK)
         status = open_keeping_all(s->schema, s->key, s->runtime, runs, count, &merged);
     if (status == SL_OK)
-        status = spill_write(s->file, merged, &s->spilled[to]);
+        status = own_file(s);
+    if (status == SL_OK)
+        status = spill_write(s->own, merged, &s->spilled[to]);
     sl_stream_close(merged);
     sl_free(runs);
     return status;
@@ -556,7 +585,7 @@ sl_status sl_sort_stream(sl_stream *input, const char *key_column, const sl_runt
     SL_GO(sl_sorter_new(input->schema, key_column, runtime, &s->sorter));
     s->base = (sl_stream){s->sorter->schema, sort_next, sort_close};
     SL_GO(append_all(s->sorter, input));
-    SL_GO(sl_sorter_finish(s->sorter, FAN_IN, &runs, &count));
+    SL_GO(sl_sorter_finish(s->sorter, sl_spill_fan_in(runtime, 1), &runs, &count));
     SL_GO(open_keeping_all(s->sorter->schema, s->sorter->key, runtime, runs, count, &s->merged));
     *out = &s->base;
     s = NULL;

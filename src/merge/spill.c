@@ -24,23 +24,46 @@ enum {
     HAS_VALUES = 2,
     HAS_OFFSETS = 4,
 };
-#define BLOCK_BYTES                                                                                          \
-    ((size_t)1 << 20) /* of rows before compression: what a run needs in memory while it is merged */
+/* A block of rows before compression. A run that is being merged holds one: as rows, as it was stored, and what the merge
+ * keeps of each row. */
+#define BLOCK_BYTES_LEAST ((size_t)32 << 10)
+#define BLOCK_BYTES_MOST  ((size_t)1 << 20)
+#define BLOCKS_A_RUN      3
+#define RUNS_A_THREAD     512 /* of a block each would fill the budget */
 
-struct spill_file {
+enum { FAN_IN_LEAST = 4, FAN_IN_MOST = 64 };
+
+struct sl_spill {
     int fd;
     uint64_t end;
+    size_t block_bytes;
 };
 
-sl_status spill_file_new(const char *folder, struct spill_file **out)
+static size_t block_bytes(const sl_runtime *runtime)
 {
-    if (!folder)
-        folder = getenv("TMPDIR");
+    size_t threads = runtime && runtime->pool ? sl_pool_threads(runtime->pool) : 1;
+    return sl_budget_share(runtime ? runtime->budget : NULL, RUNS_A_THREAD * threads, BLOCK_BYTES_LEAST,
+                           BLOCK_BYTES_MOST);
+}
+
+/* A quarter of the budget for all of them: the rows that did not spill and the encoders want the rest. */
+size_t sl_spill_fan_in(const sl_runtime *runtime, size_t merges)
+{
+    size_t run = BLOCKS_A_RUN * block_bytes(runtime);
+    size_t room = sl_budget_share(runtime ? runtime->budget : NULL, 4 * (merges ? merges : 1),
+                                  FAN_IN_LEAST * run, FAN_IN_MOST * run);
+    return room / run;
+}
+
+sl_status sl_spill_new(const sl_runtime *runtime, sl_spill **out)
+{
+    const char *folder = runtime && runtime->temp_dir ? runtime->temp_dir : getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/tmp";
-    struct spill_file *f;
+    sl_spill *f;
     SL_NEW(f);
     f->fd = -1;
+    f->block_bytes = block_bytes(runtime);
     char *path = NULL;
     sl_status status = SL_OK;
     SL_GO(sl_asprintf(&path, "%s/sluice-spill-XXXXXX", folder));
@@ -54,11 +77,11 @@ sl_status spill_file_new(const char *folder, struct spill_file **out)
     f = NULL;
 done:
     sl_free(path);
-    spill_file_free(f);
+    sl_spill_free(f);
     return status;
 }
 
-void spill_file_free(struct spill_file *f)
+void sl_spill_free(sl_spill *f)
 {
     if (!f)
         return;
@@ -67,7 +90,7 @@ void spill_file_free(struct spill_file *f)
     sl_free(f);
 }
 
-static sl_status file_append(struct spill_file *f, const uint8_t *data, size_t len)
+static sl_status file_append(sl_spill *f, const uint8_t *data, size_t len)
 {
     while (len > 0) {
         ssize_t n = pwrite(f->fd, data, len, (off_t)f->end);
@@ -82,7 +105,7 @@ static sl_status file_append(struct spill_file *f, const uint8_t *data, size_t l
     return SL_OK;
 }
 
-static sl_status file_read(const struct spill_file *f, uint64_t offset, uint8_t *data, size_t len)
+static sl_status file_read(const sl_spill *f, uint64_t offset, uint8_t *data, size_t len)
 {
     while (len > 0) {
         ssize_t n = pread(f->fd, data, len, (off_t)offset);
@@ -161,7 +184,7 @@ static sl_status put_array(sl_buf *buf, const sl_array *a)
     return SL_OK;
 }
 
-static sl_status put_block(struct spill_file *f, sl_buf *buf, const sl_batch *batch)
+static sl_status put_block(sl_spill *f, sl_buf *buf, const sl_batch *batch)
 {
     uint8_t header[BLOCK_HEADER] = {0};
     buf->len = 0;
@@ -176,9 +199,9 @@ static sl_status put_block(struct spill_file *f, sl_buf *buf, const sl_batch *ba
 }
 
 /* A large batch becomes several blocks, so that reading many runs at once stays small. */
-static sl_status put_batch(struct spill_file *f, sl_buf *buf, sl_batch *batch)
+static sl_status put_batch(sl_spill *f, sl_buf *buf, sl_batch *batch)
 {
-    size_t blocks = sl_batch_bytes(batch) / BLOCK_BYTES + 1;
+    size_t blocks = sl_batch_bytes(batch) / f->block_bytes + 1;
     int64_t step = batch->rows / (int64_t)blocks + 1;
     if (step >= batch->rows)
         return put_block(f, buf, batch);
@@ -192,9 +215,9 @@ static sl_status put_batch(struct spill_file *f, sl_buf *buf, sl_batch *batch)
     return SL_OK;
 }
 
-sl_status spill_write(struct spill_file *f, sl_stream *rows, struct spill_run *out)
+sl_status spill_write(sl_spill *f, sl_stream *rows, struct spill_run *out)
 {
-    struct spill_run run = {.offset = f->end};
+    struct spill_run run = {.file = f, .offset = f->end};
     sl_buf buf = {0};
     sl_status status = SL_OK;
     for (;;) {
@@ -218,7 +241,7 @@ done:
 
 struct spill_stream {
     sl_stream base;
-    struct spill_file *file;
+    sl_spill *file;
     const sl_type *schema;
     uint64_t offset, end;
     sl_buf block;
@@ -397,14 +420,13 @@ static void spill_close(sl_stream *self)
     sl_free(s);
 }
 
-sl_status spill_read(struct spill_file *file, const struct spill_run *run, const sl_type *schema,
-                     sl_stream **out)
+sl_status spill_read(const struct spill_run *run, const sl_type *schema, sl_stream **out)
 {
     struct spill_stream *s;
     SL_NEW(s);
     s->base = (sl_stream){schema, spill_next, spill_close};
     s->schema = sl_type_ref(schema);
-    s->file = file;
+    s->file = run->file;
     s->offset = run->offset;
     s->end = run->end;
     *out = &s->base;

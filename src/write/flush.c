@@ -13,15 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FAN_IN 64 /* spilled runs that are merged at once */
-
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /* Each run of the sorter, stamped with meta columns (rows) or as it is (deletes). */
 static sl_status open_incoming(struct flush_task *t)
 {
     bool deletes = t->flush->operation == SL_OP_DELETE;
-    SL_TRY(sl_sorter_finish(t->sorter, FAN_IN, &t->runs, &t->run_count));
+    SL_TRY(sl_sorter_finish(t->sorter, t->flush->fan_in, &t->runs, &t->run_count));
     struct stamp stamp = {sl_txn_instant(t->flush->txn), t->partition, t->group->file_id, t->number,
                           &t->group->rows_stamped};
     for (size_t i = 0; i < t->run_count; i++) {

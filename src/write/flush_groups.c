@@ -5,12 +5,25 @@
  */
 #include "write/write_int.h"
 
+#define WORKER_BYTES                                                                                         \
+    ((size_t)16 << 20) /* merges, batches and encoders of one group, or more where there is more */
+
+/* Half of the budget is the rows' that wait, the other half that of those who write them. */
+static void share_memory(struct flush *f)
+{
+    const sl_runtime *runtime = &f->table->runtime;
+    size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
+    f->workers = sl_budget_share(runtime->budget, 2 * WORKER_BYTES, 1, threads);
+    f->fan_in = sl_spill_fan_in(runtime, f->workers);
+}
+
 sl_status flush_init(struct flush *f, sl_table *table, enum sl_operation operation, sl_txn *txn,
                      const sl_type *data)
 {
     f->table = table;
     f->operation = operation;
     f->txn = txn;
+    share_memory(f);
     return sl_write_schema_init(table, data, &f->schema);
 }
 
@@ -105,7 +118,7 @@ struct flush_round {
     struct router *router;
     const size_t *which;
     size_t count;
-    atomic_size_t done;
+    atomic_size_t next, done;
 };
 
 static void forget_rows(struct write_group *g)
@@ -114,11 +127,9 @@ static void forget_rows(struct write_group *g)
     g->sorter = NULL;
 }
 
-static sl_status flush_one(void *context, size_t index)
+static sl_status flush_one(struct flush_round *round, size_t number)
 {
-    struct flush_round *round = context;
     struct flush *f = round->flush;
-    size_t number = round->which[index];
     struct write_group *g = &round->router->groups[number];
     const char *partition = round->router->partitions.items[g->partition];
     enum flush_way way = operation_replaces(f->operation) ? FLUSH_BASE : FLUSH_BY_LAYOUT;
@@ -127,6 +138,16 @@ static sl_status flush_one(void *context, size_t index)
                "partition %s: bucket %" PRIu32, partition, g->bucket);
     forget_rows(g);
     sl_progress(&f->table->runtime, "writing", atomic_fetch_add(&round->done, 1) + 1, round->count);
+    return SL_OK;
+}
+
+/* Takes group after group. */
+static sl_status flush_worker(void *context, size_t index)
+{
+    struct flush_round *round = context;
+    (void)index;
+    for (size_t next; (next = atomic_fetch_add(&round->next, 1)) < round->count;)
+        SL_TRY(flush_one(round, round->which[next]));
     return SL_OK;
 }
 
@@ -146,5 +167,5 @@ sl_status flush_groups(struct flush *f, struct router *r, const size_t *which, s
     if (f->table->buckets.buckets == 0)
         return flush_unbucketed(f, r);
     SL_TRY(place_groups(f, r, which, count));
-    return sl_pool_for(f->table->runtime.pool, count, flush_one, &round);
+    return sl_pool_for(f->table->runtime.pool, f->workers < count ? f->workers : count, flush_worker, &round);
 }

@@ -34,6 +34,7 @@ void router_free(struct router *r)
     sl_free(r->group_rows);
     sl_strings_free(&r->partitions);
     sl_type_unref(r->schema);
+    sl_spill_free(r->spill);
     memset(r, 0, sizeof *r);
 }
 
@@ -234,6 +235,15 @@ size_t router_memory(const struct router *r)
     for (size_t i = 0; i < r->group_count; i++)
         used += group_memory(&r->groups[i]);
     return used;
+}
+
+/* One file for all sorters: there may be more of them than a process may have files open. */
+sl_status router_spill(struct router *r, size_t group)
+{
+    if (!r->spill)
+        SL_TRY(sl_spill_new(&r->runtime, &r->spill));
+    sl_sorter_share(r->groups[group].sorter, r->spill);
+    return sl_sorter_spill(r->groups[group].sorter);
 }
 
 int64_t router_largest(const struct router *r, int64_t besides)

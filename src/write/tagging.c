@@ -12,7 +12,6 @@
 #include "write/write_int.h"
 #include <string.h>
 
-#define FAN_IN       64
 #define GROUP_COLUMN "group"
 
 /* ---- the keys of a partition --------------------------------------------------------------------------- */
@@ -361,7 +360,7 @@ static sl_status sorted_rows(const struct flush *flush, sl_sorter *sorter, const
                                        .keep_duplicates = true,
                                        .schema = schema,
                                        .runtime = &flush->table->runtime};
-    SL_TRY(sl_sorter_finish(sorter, FAN_IN, &runs, &count));
+    SL_TRY(sl_sorter_finish(sorter, flush->fan_in, &runs, &count));
     sl_status status = sl_merge_open(runs, count, &options, NULL, out);
     sl_free(runs);
     return status;

@@ -30,6 +30,7 @@ struct router {
     const sl_type *schema; /* of the sorters: record key, then the columns that are written */
     sl_budget pool;        /* part of the table's budget */
     sl_runtime runtime;    /* the table's, with the pool for its budget */
+    sl_spill *spill;       /* of all sorters; NULL: none spilled yet */
     sl_status (*relieve)(void *owner, size_t group); /* spills or flushes what waits in a group */
     void *owner;
     sl_strings partitions;
@@ -50,6 +51,8 @@ void router_init(struct router *r, const sl_table *table, const sl_type *schema,
 SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const sl_array *keys,
                                  const sl_array *partitions);
 /* The group that holds the most memory, `besides` left out; -1: no row waits in memory. */
+/* Writes a group's rows to the temporary file. */
+SL_MUST_USE sl_status router_spill(struct router *r, size_t group);
 int64_t router_largest(const struct router *r, int64_t besides);
 size_t router_memory(const struct router *r);
 void router_free(struct router *r);
@@ -126,6 +129,7 @@ struct flush {
     bool saw_deletes; /* some row may be a delete */
     bool is_early;    /* groups may be flushed again: new ones get logs as well */
     struct flush_numbers numbers;
+    size_t workers, fan_in; /* groups that are written at once, spilled runs that each of them merges at once */
     const sl_view *view; /* the newest of `views` */
     sl_view **views;     /* places of groups borrow from them */
     size_t view_count, view_cap;

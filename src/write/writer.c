@@ -225,7 +225,7 @@ static sl_status flush_one_early(sl_writer *w, size_t group)
 static sl_status spill_one(sl_writer *w, size_t group)
 {
     w->spilled_runs++;
-    return sl_sorter_spill(w->router.groups[group].sorter);
+    return router_spill(&w->router, group);
 }
 
 static sl_status relieve(void *owner, size_t group)

@@ -439,15 +439,16 @@ static void test_spilled_types(void **state)
     ok(sl_batch_builder_finish(&b, &batch));
     sl_batch_builder_free(&b);
 
-    struct spill_file *file;
+    sl_spill *file;
+    struct sl_runtime runtime = {.temp_dir = temp_folder};
     struct spill_run run;
-    ok(spill_file_new(temp_folder, &file));
+    ok(sl_spill_new(&runtime, &file));
     struct memory_stream *input = memory_stream_new(schema);
     memory_stream_add(input, sl_batch_ref(batch));
     ok(spill_write(file, &input->base, &run));
     sl_stream_close(&input->base);
     sl_stream *back;
-    ok(spill_read(file, &run, schema, &back));
+    ok(spill_read(&run, schema, &back));
     int64_t at = 0;
     for (;;) {
         sl_batch *got;
@@ -463,17 +464,18 @@ static void test_spilled_types(void **state)
     sl_stream_close(back);
 
     /* A run that was cut, and one that begins in the wrong place, are errors. */
-    struct spill_run broken[] = {
-        {run.offset, run.end - 1}, {run.offset + 1, run.end}, {run.offset, run.offset + 10}};
+    struct spill_run broken[] = {{file, run.offset, run.end - 1},
+                                 {file, run.offset + 1, run.end},
+                                 {file, run.offset, run.offset + 10}};
     for (size_t i = 0; i < 3; i++) {
         sl_batch *got = NULL;
-        ok(spill_read(file, &broken[i], schema, &back));
+        ok(spill_read(&broken[i], schema, &back));
         sl_status status = sl_stream_next(back, &got);
         assert_int_equal(sl_status_code(status), SL_E_CORRUPT);
         sl_status_free(status);
         sl_stream_close(back);
     }
-    spill_file_free(file);
+    sl_spill_free(file);
     sl_batch_unref(batch);
     sl_type_unref(schema);
 }

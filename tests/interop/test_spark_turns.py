@@ -15,12 +15,13 @@ class Turns:
     """A table, its model, and two writers."""
 
     def __init__(self, folder, name, types, key, partition="", ordering="", mode=None, version=9, hive=False, encode=False,
-                 buckets=3):
+                 buckets=3, index=None):
         self.random = random.Random("%s %d" % (name, SEED))
+        self.options = dict(BUCKETS_ONLY, **({"hoodie.index.type": index.upper()} if index else {}))
         self.spark = spark()
         self.table = os.path.join(folder, name)
         self.types = dict(types, _hoodie_is_deleted="boolean")
-        options = ["--table-version", str(version), "--buckets", str(buckets)]
+        options = ["--table-version", str(version)] + (["--index", index] if index else ["--buckets", str(buckets)])
         if mode:
             options += ["--merge-mode", mode]
         c = {"hoodie.datasource.write.hive_style_partitioning": "true"} if hive else {}
@@ -41,7 +42,7 @@ class Turns:
 
     def peer(self, rows, operation="upsert"):
         rows = [self.full(r) for r in rows]
-        instant = self.spark.write(self.table, operation, rows, ddl(self.types), option=BUCKETS_ONLY)
+        instant = self.spark.write(self.table, operation, rows, ddl(self.types), option=self.options)
         self._done("Spark " + operation, instant, rows, operation)
 
     def _done(self, what, instant, rows, operation):
@@ -168,7 +169,7 @@ class Overwrites(Turns):
         if who == "sluice":
             instant = write(self.table, operation, rows)["instant"]
         else:
-            instant = self.spark.write(self.table, operation.replace("-", "_"), rows, ddl(self.types), option=BUCKETS_ONLY)
+            instant = self.spark.write(self.table, operation.replace("-", "_"), rows, ddl(self.types), option=self.options)
         touched = {self.model.identity(r)[0] for r in rows}
         self.model.state = {k: v for k, v in self.model.state.items() if operation == "insert-overwrite" and k[0] not in touched}
         self._done("%s %s" % (who, operation), instant, rows, operation)
@@ -178,7 +179,7 @@ class Overwrites(Turns):
             support.sluice("delete-partition", self.table, named or path)
         else:
             self.spark.write(self.table, "delete_partition", [self.full({"id": "x", "v": 1, "ts": 1, "p": "x"})], ddl(self.types),
-                             option=dict(BUCKETS_ONLY, **{"hoodie.datasource.write.partitions.to.delete": path}))
+                             option=dict(self.options, **{"hoodie.datasource.write.partitions.to.delete": path}))
         self.model.state = {k: v for k, v in self.model.state.items() if k[0] != path}
         self.log.append("%s delete-partition %s" % (who, path))
         self.verify()
@@ -215,6 +216,38 @@ def overwrites_version_9(folder):
 @test
 def overwrites_version_8_hive_style(folder):
     overwrites(folder, version=8, hive=True)
+
+
+@test
+def overwrites_simple_index(folder):
+    overwrites(folder, index="simple")
+
+
+# --- tables without a bucket index ---------------------------------------------------------------------------------------
+
+def looked_up(folder, index, version):
+    """Both find each other's keys, fill each other's small files, and add groups of their own."""
+    t = Turns(folder, index, {"id": "string", "city": "string", "v": "int", "ts": "long"}, "id", "city", "ts", index=index,
+              version=version)
+    r = t.random
+    tiny = ["-c", "hoodie.parquet.small.file.limit=0"]
+    batch = lambda: [row("k%03d" % r.randrange(120), r.randrange(100), r.randrange(8), city=r.choice(("oslo", "lima")),
+                         _hoodie_is_deleted=r.choice((None, False, False, True))) for _ in range(r.randrange(1, 40))]
+    t.turns(batch, 6)
+    fresh = [row("x%d" % i, i, 1, city="oslo") for i in range(20)]
+    done = write(t.table, "upsert", [t.full(f) for f in fresh], *tiny)                      # a second group in the partition
+    t._done("sluice upsert, new groups", done["instant"], [t.full(f) for f in fresh], "upsert")
+    t.turns(batch, 6)
+
+
+@test
+def simple_index(folder):
+    looked_up(folder, "simple", 9)
+
+
+@test
+def bloom_index_version_8(folder):
+    looked_up(folder, "bloom", 8)
 
 
 # --- types -----------------------------------------------------------------------------------------------------------------

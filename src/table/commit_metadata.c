@@ -12,12 +12,12 @@ void sl_write_stat_free(sl_write_stat *stat)
     memset(stat, 0, sizeof *stat);
 }
 
-/* Members that are only in the schema's defaults (tempPath, numUpdates, event times ...) are left to them. */
+/* Members that are only in the schema's defaults (tempPath, event times ...) are left to them. */
 static json_t *stat_json(const sl_write_stat *s)
 {
     const char *name = strrchr(s->path, '/');
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", //
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i}", //
         "fileId", s->file_id, "path", s->path, "prevCommit", s->prev_commit,                               //
         "numWrites", (json_int_t)s->num_writes, "numDeletes", (json_int_t)s->num_deletes,                  //
         "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
@@ -28,7 +28,7 @@ static json_t *stat_json(const sl_write_stat *s)
         "totalLogReadTimeMs", (json_int_t)0,                                         //
         "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                //
         "totalLogSizeCompacted", (json_int_t)s->log_bytes_compacted,                 //
-        "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted);
+        "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted, "numUpdates", 0);
     if (!json)
         return NULL;
     int failed =

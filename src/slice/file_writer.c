@@ -71,10 +71,13 @@ static bool orders_may_differ(const sl_array *keys)
 {
     if (keys->length == 0)
         return false;
-    uint8_t highest = 0; /* without a way out of the loop it becomes vector instructions */
-    for (int32_t i = keys->offsets[0]; i < keys->offsets[keys->length]; i++)
-        highest = keys->values[i] > highest ? keys->values[i] : highest;
-    return highest >= UTF16_DIFFERS_FROM;
+    const uint8_t *at = keys->values + keys->offsets[0], *end = keys->values + keys->offsets[keys->length];
+    while (end - at >= 8 && !(load_le64(at) & UINT64_C(0x8080808080808080))) /* most keys are ASCII */
+        at += 8;
+    for (; at < end; at++)
+        if (*at >= UTF16_DIFFERS_FROM)
+            return true;
+    return false;
 }
 
 static sl_status bounds_take(struct key_bounds *bounds, const uint8_t *key, size_t len)

@@ -33,7 +33,7 @@ static void print_object(const struct count *counts, size_t n)
 
 static void print_table(const struct count *counts, size_t n)
 {
-    static const struct view_column columns[] = {{"", false}, {"", true}};
+    static const struct view_column columns[] = {{"reading", false}, {"count", true}};
     struct view *v = view_new(columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < n; i++) {
         char text[NUMBER_TEXT];

@@ -170,6 +170,13 @@ run 0 '--explain on standard error' "$SLUICE" query made --explain --where "regi
 out_is '{"id":2,"region":"lagos","fare":20.0,"ts":100}'
 err_has '^rows out  *1$'
 err_has '^bytes read '
+also 0 "$SLUICE" query made --explain --json --where "id > 100"
+out_is_empty
+err_has '"files_skipped":[1-9].*"rows_skipped":3,'
+run 0 'counting reads no rows' "$SLUICE" query made --format count --explain
+out_is 3
+err_has '^rows out  *3$'
+grep -q '^pages' "$err" && wrong 'pages were read'
 run 0 '--explain of a write' "$SLUICE" upsert made trips.csv --explain
 err_has '^writing '
 err_has '^rows written  *3$'
@@ -177,6 +184,34 @@ run 0 'as of an instant' sh -c "\"$SLUICE\" timeline made --json | sed 's/.*\"in
     \"$SLUICE\" query made --format count --as-of \$(\"$SLUICE\" timeline made --json | sed 's/^\[{\"instant\":\"\([0-9]*\)\".*/\1/')"
 out_is 3
 count_is made 4
+
+# ---- lookup ----
+
+run 0 'lookup: rows that are there, a line about how many' "$SLUICE" lookup made 1 2 404
+out_is_sorted '{"id":1,"region":"quito","fare":10.5,"ts":100}
+{"id":2,"region":"lagos","fare":20.0,"ts":100}'
+err_has '^sluice: lookup: 2 rows found for 3 keys$'
+also 0 "$SLUICE" lookup made 404 --quiet
+out_is_empty
+err_is_empty
+run 0 'lookup: keys from a file and from standard input' sh -c "printf '1\n\n3\r\n' >keys.txt; \"$SLUICE\" lookup made --keys keys.txt --format count; printf '3\n' | \"$SLUICE\" lookup made 1 - --format count"
+out_is "$(printf '2\n2')"
+run 0 'lookup: columns, meta columns, format' "$SLUICE" lookup made 2 --columns fare,_hoodie_record_key
+out_is '{"fare":20.0,"_hoodie_record_key":"2"}'
+also 0 "$SLUICE" lookup made 2 --meta
+out_has '^{"_hoodie_commit_time":"[0-9]*"'
+also 0 "$SLUICE" lookup made 2 --format csv
+out_is "$(printf 'id,region,fare,ts\r\n2,lagos,20.0,100\r')"
+run 0 'lookup: composite keys, and one that begins with a dash' sh -c "printf 'a,b,v\n-1,x,10\n2,y,20\n' >both.csv; \"$SLUICE\" upsert both both.csv --key a,b >/dev/null; \"$SLUICE\" upsert dash both.csv --key a >/dev/null
+    \"$SLUICE\" lookup both a:2,b:y; \"$SLUICE\" lookup dash -- -1"
+out_is "$(printf '{"a":2,"b":"y","v":20}\n{"a":-1,"b":"x","v":10}')"
+run 0 'lookup: one partition' "$SLUICE" lookup t 1 2 9 --in lagos --format count
+also 2 "$SLUICE" lookup made
+err_has 'no key is given'
+also 1 "$SLUICE" lookup made 1 --columns nope
+err_has 'column nope'
+also 1 "$SLUICE" lookup made --keys nowhere.txt
+err_has '^sluice: lookup: nowhere.txt: No such file or directory$'
 
 # ---- services ----
 

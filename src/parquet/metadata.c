@@ -255,7 +255,10 @@ static const struct thrift_shape file_metadata = {
 sl_status parquet_file_metadata_decode(const uint8_t *data, size_t len, uint64_t file_offset, sl_arena *arena,
                                        struct parquet_file_metadata *out)
 {
-    return thrift_decode(data, len, &file_metadata, arena, "file footer", file_offset, out, NULL, NULL);
+    SL_TRY(thrift_decode(data, len, &file_metadata, arena, "file footer", file_offset, out, NULL, NULL));
+    if (out->schema_count == 0)
+        return sl_corrupt("file footer at %" PRIu64 ": empty schema", file_offset);
+    return SL_OK;
 }
 
 sl_status parquet_file_metadata_encode(const struct parquet_file_metadata *meta, sl_buf *out)

@@ -19,6 +19,10 @@
 static sl_status dictionary_reserve(struct dictionary *d)
 {
     size_t want = d->count + (size_t)WRITE_BLOCK;
+    if (d->stale) {
+        memset(d->table, 0, d->table_size * sizeof *d->table);
+        d->stale = false;
+    }
     if (d->width == 0 && want > d->capacity) {
         size_t capacity = d->capacity ? d->capacity * 2 : 2 * (size_t)WRITE_BLOCK;
         uint32_t *offsets = sl_realloc_array(d->offsets, capacity, sizeof *offsets);
@@ -335,8 +339,7 @@ void dictionary_clear(struct dictionary *d)
     drop_source(d);
     d->storage.len = 0;
     d->count = 0;
-    if (d->table)
-        memset(d->table, 0, d->table_size * sizeof *d->table);
+    d->stale = d->table != NULL; /* emptied when it is wanted again: after the last row group it is not */
 }
 
 void dictionary_free(struct dictionary *d)

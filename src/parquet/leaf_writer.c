@@ -536,6 +536,18 @@ static sl_status put_flat_block(struct leaf_writer *w, struct write_scratch *s, 
     return close_full_page(w, s);
 }
 
+/* Room for the values that come, at once: growing into it copies them. */
+static sl_status reserve_values(struct leaf_writer *w, const sl_array *column, int64_t from, int64_t count)
+{
+    if (w->dictionary_active || w->leaf->kind == WRITE_BOOL || column->dictionary)
+        return SL_OK;
+    size_t bytes = (size_t)count * (size_t)(w->leaf->width ? w->leaf->width : 4);
+    if (w->leaf->kind == WRITE_BYTES)
+        bytes += (size_t)(column->offsets[from + count] - column->offsets[from]);
+    size_t budget = page_budget(w);
+    return sl_buf_reserve(&w->body, bytes < budget ? bytes : budget);
+}
+
 static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const sl_array *column,
                           int64_t from, int64_t count)
 {
@@ -543,8 +555,9 @@ static sl_status put_flat(struct leaf_writer *w, struct write_scratch *s, const 
         return sl_input("column %s: more than 2^31 rows in one batch", w->leaf->name);
     while (count > 0) {
         int64_t n = rows_to_border(w);
-        n = n < WRITE_BLOCK ? n : WRITE_BLOCK;
         n = n < count ? n : count;
+        SL_TRY(reserve_values(w, column, from, n));
+        n = n < WRITE_BLOCK ? n : WRITE_BLOCK;
         int64_t fit = rows_that_fit(w->leaf, column, from, n, page_budget(w));
         if (fit == 0 && w->page_rows > 0) {
             SL_TRY(leaf_writer_close_page(w, s));

@@ -156,6 +156,7 @@ struct dictionary {
     uint32_t *stamps;  /* WRITE_BYTES: last page that used the entry */
     uint64_t *table;   /* open addressing; hash tag << 32 | index + 1, 0 is empty */
     size_t table_size; /* power of two */
+    bool stale;        /* the table still has the entries of before */
     size_t capacity;   /* of offsets and stamps */
     uint32_t count;
     int32_t width; /* 0: BYTE_ARRAY */

@@ -124,6 +124,18 @@ struct sl_merge_counts {
  * borrowed until close) is final once the stream has ended. With SL_KEEP_DELETES use sl_merge_operands instead. */
 SL_MUST_USE sl_status sl_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
 
+/* Runs that are opened when their turn comes, so that there may be thousands. */
+struct sl_run_list {
+    size_t count;
+    bool has_base; /* run 0 is the base */
+    void *context;
+    sl_status (*open)(void *context, size_t index, struct sl_run *out); /* called once for each run */
+};
+#define SL_MERGE_OPEN_LEAST 8 /* sources: so many are open at once whatever the budget says */
+/* sl_merge_open of the list with at most `max_open` runs open at once (0: no limit). Where there are more, neighbours are folded
+ * first into temporary runs, which holds back no memory but these; the result and the counts are those of one merge. */
+SL_MUST_USE sl_status sl_merge_open_list(const struct sl_run_list *list, size_t max_open, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
+
 /* ---- operands: merging that must keep deletes ---------------------------------------------------------- */
 
 /* A flush or a log compaction folds without the base record, so its result must behave like its inputs after any older
@@ -138,6 +150,9 @@ struct sl_operand_sink {
 /* delete_schema gets one reference: _hoodie_record_key required string, then each ordering field nullable (event time). */
 SL_MUST_USE sl_status sl_delete_schema(const struct sl_merge_options *options, const sl_type **out);
 SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
+
+/* The same for a list without a base, as sl_merge_open_list. */
+SL_MUST_USE sl_status sl_merge_operands_list(const struct sl_run_list *list, size_t max_open, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
 
 /* ---- sorting and spilling ------------------------------------------------------------------------------ */
 

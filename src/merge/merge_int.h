@@ -275,6 +275,9 @@ struct spill_run {
     sl_spill *file; /* borrowed */
     uint64_t offset, end;
 };
+/* One more batch of the run that is being written; `scratch` is kept between calls. */
+SL_MUST_USE sl_status spill_append(sl_spill *file, sl_buf *scratch, sl_batch *batch);
+uint64_t spill_end(const sl_spill *file); /* where the next run begins */
 /* Writes what the stream yields as a run behind the last one. One thread at a time. */
 SL_MUST_USE sl_status spill_write(sl_spill *file, sl_stream *rows, struct spill_run *out);
 /* Reads a run; the file must outlive the stream. */

@@ -215,6 +215,13 @@ static sl_status put_batch(sl_spill *f, sl_buf *buf, sl_batch *batch)
     return SL_OK;
 }
 
+sl_status spill_append(sl_spill *f, sl_buf *scratch, sl_batch *batch)
+{
+    return batch->rows > 0 ? put_batch(f, scratch, batch) : SL_OK;
+}
+
+uint64_t spill_end(const sl_spill *f) { return f->end; }
+
 sl_status spill_write(sl_spill *f, sl_stream *rows, struct spill_run *out)
 {
     struct spill_run run = {.file = f, .offset = f->end};
@@ -225,7 +232,7 @@ sl_status spill_write(sl_spill *f, sl_stream *rows, struct spill_run *out)
         SL_GO(sl_stream_next(rows, &batch));
         if (!batch)
             break;
-        status = batch->rows > 0 ? put_batch(f, &buf, batch) : SL_OK;
+        status = spill_append(f, &buf, batch);
         sl_batch_unref(batch);
         if (status != SL_OK)
             goto done;

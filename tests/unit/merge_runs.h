@@ -23,7 +23,7 @@
 
 #include "merge/merge_int.h"
 
-enum { RUNS_MAX = 12, OPS_MAX = 4096 };
+enum { RUNS_MAX = 40, OPS_MAX = 4096 };
 
 /* One record of a history. */
 struct op {
@@ -236,13 +236,14 @@ static sl_stream *history_stream(const struct history *h, size_t source, struct 
 SL_UNUSED static void history_runs(const struct history *h, struct ordering ordering, const sl_type *rows,
                                    int64_t batch, struct sl_run *runs)
 {
-    static const char *const names[] = {"run0", "run1", "run2", "run3", "run4",  "run5",
-                                        "run6", "run7", "run8", "run9", "run10", "run11"};
-    for (size_t s = 0; s < h->runs; s++)
+    static char names[RUNS_MAX][8];
+    for (size_t s = 0; s < h->runs; s++) {
+        snprintf(names[s], sizeof names[s], "run%zu", s % RUNS_MAX);
         runs[s] = (struct sl_run){.rows = history_stream(h, s, ordering, rows, batch),
                                   .is_deletes = h->kind[s] == 'D',
                                   .is_base = h->kind[s] == 'B',
                                   .name = names[s]};
+    }
 }
 
 /* ---- text to history ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * repeats a random run.
  */
 #include "merge_runs.h"
+#include <fcntl.h>
 
 static const struct ordering LONG_TS = {SL_INT64, 1};
 
@@ -590,12 +591,12 @@ static int by_source_key_id(const void *a, const void *b)
     return c ? c : (x->id > y->id) - (x->id < y->id);
 }
 
-static void random_history(struct history *h, bool base, bool deletes)
+static void random_runs(struct history *h, size_t runs, bool base, bool deletes)
 {
     memset(h, 0, sizeof *h);
-    h->runs = rnd(6);
+    h->runs = runs;
     unsigned keys = rnd(3) ? 1 + (unsigned)rnd(6) : 100 + (unsigned)rnd(400);
-    size_t longest = keys < 10 ? 8 : 300;
+    size_t longest = keys < 10 ? 8 : runs < 6 ? 300 : 60;
     for (size_t s = 0; s < h->runs; s++) {
         h->kind[s] = s == 0 && base && rnd(4) ? 'B' : deletes && rnd(3) == 0 ? 'D' : 'R';
         size_t n = rnd(longest);
@@ -609,6 +610,11 @@ static void random_history(struct history *h, bool base, bool deletes)
     qsort(h->ops, h->count, sizeof *h->ops, by_source_key_id);
     for (size_t i = 0; i < h->count; i++)
         h->ops[i].id = (int64_t)i;
+}
+
+static void random_history(struct history *h, bool base, bool deletes)
+{
+    random_runs(h, rnd(6), base, deletes);
 }
 
 static void print_history(const struct history *h, const struct setting *s)
@@ -726,17 +732,20 @@ static sl_status receive_deletes(void *context, sl_batch *batch, bool second)
     return SL_OK;
 }
 
-static sl_status run_operands(const struct setting *s, const struct history *h, int64_t batch_rows,
-                              int64_t batch, struct received *r, struct sl_merge_counts *counts)
+static struct sl_merge_options operand_options(const struct setting *s, const sl_type *schema,
+                                               int64_t batch_rows)
 {
-    const sl_type *schema = row_schema(s->ordering);
     struct sl_merge_options options = options_for(s->ordering, schema);
     options.mode = s->mode;
     options.classic = s->classic;
     options.deletes = SL_KEEP_DELETES;
     options.batch_rows = batch_rows;
-    struct sl_run runs[RUNS_MAX];
-    history_runs(h, s->ordering, schema, batch, runs);
+    return options;
+}
+
+static struct sl_operand_sink received_begin(struct received *r, const struct setting *s,
+                                             const struct history *h)
+{
     memset(&r->h, 0, sizeof r->h);
     r->h.runs = 4;
     memcpy(r->h.kind, "RDRD", 4);
@@ -744,7 +753,17 @@ static sl_status run_operands(const struct setting *s, const struct history *h, 
     r->ordering = s->ordering;
     if (s->mode == SL_COMMIT_TIME)
         r->ordering.count = 0;
-    struct sl_operand_sink sink = {r, receive_rows, receive_deletes};
+    return (struct sl_operand_sink){r, receive_rows, receive_deletes};
+}
+
+static sl_status run_operands(const struct setting *s, const struct history *h, int64_t batch_rows,
+                              int64_t batch, struct received *r, struct sl_merge_counts *counts)
+{
+    const sl_type *schema = row_schema(s->ordering);
+    struct sl_merge_options options = operand_options(s, schema, batch_rows);
+    struct sl_run runs[RUNS_MAX];
+    history_runs(h, s->ordering, schema, batch, runs);
+    struct sl_operand_sink sink = received_begin(r, s, h);
     sl_status status = sl_merge_operands(runs, h->runs, &options, &sink, counts);
     sl_type_unref(schema);
     return status;
@@ -922,6 +941,193 @@ static void test_prefix_passes(void **state)
     }
 }
 
+/* ---- more runs than may be open ------------------------------------------------------------------------ */
+
+/* Hands out runs one by one and counts how many are open. */
+struct counted_run {
+    sl_stream base;
+    sl_stream *rows;
+    size_t *open;
+};
+struct shelf {
+    struct sl_run runs[RUNS_MAX];
+    bool taken[RUNS_MAX];
+    size_t open, most;
+};
+
+static sl_status counted_next(sl_stream *self, sl_batch **out)
+{
+    return sl_stream_next(((struct counted_run *)self)->rows, out);
+}
+
+static void counted_close(sl_stream *self)
+{
+    struct counted_run *run = (struct counted_run *)self;
+    sl_stream_close(run->rows);
+    --*run->open;
+    free(run);
+}
+
+static sl_status shelf_open(void *context, size_t index, struct sl_run *out)
+{
+    struct shelf *shelf = context;
+    assert_false(shelf->taken[index]);
+    shelf->taken[index] = true;
+    struct counted_run *run = calloc(1, sizeof *run);
+    *run = (struct counted_run){{shelf->runs[index].rows->schema, counted_next, counted_close},
+                                shelf->runs[index].rows, &shelf->open};
+    *out = shelf->runs[index];
+    out->rows = &run->base;
+    shelf->open++;
+    shelf->most = shelf->open > shelf->most ? shelf->open : shelf->most;
+    return SL_OK;
+}
+
+static void shelf_close(struct shelf *shelf, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!shelf->taken[i])
+            sl_stream_close(shelf->runs[i].rows);
+    assert_int_equal(shelf->open, 0);
+}
+
+static struct sl_run_list shelf_list(struct shelf *shelf, const struct history *h)
+{
+    return (struct sl_run_list){h->runs, h->runs > 0 && h->kind[0] == 'B', shelf, shelf_open};
+}
+
+static size_t open_files(void)
+{
+    size_t count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) != -1;
+    return count;
+}
+
+static size_t random_limit(const struct history *h)
+{
+    const size_t limits[] = {1, 2, SL_MERGE_OPEN_LEAST, h->runs > 1 ? h->runs - 1 : 1, 1 + rnd(RUNS_MAX)};
+    return limits[rnd(sizeof limits / sizeof *limits)];
+}
+
+static void check_open(const struct shelf *shelf, size_t limit)
+{
+    assert_true(shelf->most <= (limit < SL_MERGE_OPEN_LEAST ? SL_MERGE_OPEN_LEAST : limit));
+}
+
+/* G-20, G-21: rows and counts are those of one pass, whatever the limit, and no temporary file stays open. */
+static void test_passes(void **state)
+{
+    (void)state;
+    static struct history h;
+    static struct result want, got;
+    for (int turn = 0; turn < 300; turn++) {
+        struct setting s = random_setting();
+        s.keep_duplicates = false;
+        random_runs(&h, rnd(RUNS_MAX), true, true);
+        const sl_type *schema = row_schema(s.ordering);
+        struct sl_merge_options options = options_for(s.ordering, schema);
+        options.mode = s.mode;
+        options.classic = s.classic;
+        struct sl_merge_counts all, parts;
+        run_merge(&h, s.ordering, &options, 7, &want, &all);
+        static struct shelf shelf;
+        memset(&shelf, 0, sizeof shelf);
+        memset(&got, 0, sizeof got);
+        history_runs(&h, s.ordering, schema, 7, shelf.runs);
+        struct sl_run_list list = shelf_list(&shelf, &h);
+        size_t limit = random_limit(&h), files = open_files();
+        sl_stream *merged;
+        ok(sl_merge_open_list(&list, limit, &options, &parts, &merged));
+        ok(drain(&h, merged, &got));
+        sl_stream_close(merged);
+        shelf_close(&shelf, h.runs);
+        check_open(&shelf, limit);
+        assert_int_equal(open_files(), files);
+        if (got.count != want.count || memcmp(got.ids, want.ids, got.count * sizeof *got.ids) != 0) {
+            print_history(&h, &s);
+            fail_msg("turn %d: %zu runs, at most %zu open: not what one pass gives", turn, h.runs, limit);
+        }
+        assert_int_equal(parts.rows_in, all.rows_in);
+        assert_int_equal(parts.rows_out, all.rows_out);
+        assert_int_equal(parts.deletes_in, all.deletes_in);
+        assert_int_equal(parts.inserted, all.inserted);
+        assert_int_equal(parts.updated, all.updated);
+        assert_int_equal(parts.deleted, all.deleted);
+        sl_type_unref(schema);
+    }
+}
+
+/* The same for operands: after any older and before any newer records they behave as those of one pass. */
+static void test_passes_of_operands(void **state)
+{
+    (void)state;
+    static struct history h;
+    static struct received r;
+    static struct shelf shelf;
+    static const struct op *sorted[OPS_MAX];
+    for (int turn = 0; turn < 150; turn++) {
+        struct setting s = random_setting();
+        s.keep_duplicates = false;
+        random_runs(&h, rnd(RUNS_MAX), false, true);
+        const sl_type *schema = row_schema(s.ordering);
+        struct sl_merge_options options = operand_options(&s, schema, 0);
+        memset(&shelf, 0, sizeof shelf);
+        history_runs(&h, s.ordering, schema, 7, shelf.runs);
+        struct sl_run_list list = shelf_list(&shelf, &h);
+        struct sl_operand_sink sink = received_begin(&r, &s, &h);
+        struct sl_merge_counts counts;
+        size_t limit = random_limit(&h);
+        ok(sl_merge_operands_list(&list, limit, &options, &sink, &counts));
+        shelf_close(&shelf, h.runs);
+        check_open(&shelf, limit);
+        assert_int_equal(counts.rows_in, h.count);
+        size_t n = model_sorted(&h, sorted);
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0 && strcmp(sorted[i]->key, sorted[i - 1]->key) == 0)
+                continue;
+            check_shape(&s, &h, &r.h, sorted[i]->key);
+            check_key(&s, &h, &r.h, sorted[i]->key);
+        }
+        sl_type_unref(schema);
+    }
+}
+
+/* G-20: an allocation that fails, wherever, and a cancel leave neither runs nor temporary files open. */
+static void test_passes_fail(void **state)
+{
+    (void)state;
+    static struct history h;
+    static struct shelf shelf;
+    random_state = 4711;
+    random_runs(&h, 12, true, true);
+    const sl_type *schema = row_schema(LONG_TS);
+    size_t files = open_files();
+    atomic_bool cancel = true;
+    sl_runtime runtime = {.cancel = &cancel};
+    struct sl_merge_options options = options_for(LONG_TS, schema);
+    bool failed = true;
+    for (uint64_t n = 0; failed; n += 1 + n / 50) {
+        memset(&shelf, 0, sizeof shelf);
+        history_runs(&h, LONG_TS, schema, 5, shelf.runs);
+        struct sl_run_list list = shelf_list(&shelf, &h);
+        options.runtime = n ? NULL : &runtime;
+        sl_test_fail_allocation(n, false);
+        sl_stream *merged = NULL;
+        sl_status status = sl_merge_open_list(&list, 1, &options, NULL, &merged);
+        if (status == SL_OK)
+            status = drain(&h, merged, NULL);
+        sl_stream_close(merged);
+        sl_test_fail_allocation(0, false);
+        shelf_close(&shelf, h.runs);
+        assert_int_equal(open_files(), files);
+        failed = status != SL_OK;
+        assert_true(!failed || sl_status_code(status) == (n ? SL_E_MEMORY : SL_E_CANCELLED));
+        sl_status_free(status);
+    }
+    sl_type_unref(schema);
+}
+
 /* ---- memory
  * ----------------------------------------------------------------------------------------------------------------------
  */
@@ -1013,6 +1219,9 @@ int main(void)
         cmocka_unit_test(test_random_operands),
         cmocka_unit_test(test_reduction_keeps_commit_delete),
         cmocka_unit_test(test_prefix_passes),
+        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_passes_of_operands),
+        cmocka_unit_test(test_passes_fail),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_no_memory_operands),
     };

@@ -210,7 +210,7 @@ static void check_data_files(const sl_table *t, const sl_timeline *timeline)
     sl_strings_free(&partitions);
 }
 
-/* *waiting: a compaction waits to be executed; its output and markers may be there until then. */
+/* *waiting: a compaction of either kind waits to be executed; its output and markers may be there until then. */
 static void check_leftovers(const char *path, bool *waiting)
 {
     sl_table *t = open_plain(path, NULL);
@@ -222,8 +222,8 @@ static void check_leftovers(const char *path, bool *waiting)
     for (size_t i = 0; i < timeline.count; i++) {
         if (timeline.instants[i].state == SL_COMPLETED)
             continue;
-        *waiting |= timeline.instants[i].action == SL_ACTION_COMPACTION;
-        if (timeline.instants[i].action != SL_ACTION_COMPACTION)
+        *waiting |= sl_action_is_service(timeline.instants[i].action);
+        if (!sl_action_is_service(timeline.instants[i].action))
             fail_msg("%s %s is still pending", sl_action_name(timeline.instants[i].action),
                      timeline.instants[i].requested);
     }
@@ -286,20 +286,35 @@ static sl_status delete_partition(sl_table *t)
     return sl_delete_partitions(t, (const char *const[]){"a"}, 1, &result);
 }
 
-static sl_status schedule(sl_table *t)
+static sl_status schedule_of(sl_table *t, enum sl_service service)
 {
     char instant[SL_INSTANT_BYTES];
     size_t operations;
-    SL_TRY(sl_service_schedule(t, SL_COMPACT, SL_SELECT_ALL, instant, &operations));
+    SL_TRY(sl_service_schedule(t, service, SL_SELECT_ALL, instant, &operations));
     return operations ? SL_OK : sl_internal("nothing to compact");
 }
 
+static sl_status schedule(sl_table *t) { return schedule_of(t, SL_COMPACT); }
+static sl_status schedule_logs(sl_table *t) { return schedule_of(t, SL_LOG_COMPACT); }
+
+/* What waits, of both kinds. */
 static sl_status execute(sl_table *t)
 {
     char instant[SL_INSTANT_BYTES];
     struct sl_write_result result;
-    SL_TRY(sl_service_pending(t, SL_COMPACT, instant));
-    return sl_service_execute(t, SL_COMPACT, instant, &result);
+    for (int service = SL_COMPACT; service <= SL_LOG_COMPACT; service++) {
+        SL_TRY(sl_service_pending(t, (enum sl_service)service, instant));
+        if (*instant)
+            SL_TRY(sl_service_execute(t, (enum sl_service)service, instant, &result));
+    }
+    return SL_OK;
+}
+
+static sl_status upsert_with_services(sl_table *t)
+{
+    SL_TRY(upsert(t));
+    sl_inline_services(t);
+    return SL_OK;
 }
 
 /* The newest completed write; a plan that waits goes first. */
@@ -332,6 +347,58 @@ static void with_plan(const char *path)
     sl_table *t = open_plain(path, NULL);
     ok(schedule(t));
     sl_table_close(t);
+}
+
+static void with_log_plan(const char *path)
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(schedule_logs(t));
+    sl_table_close(t);
+}
+
+static void with_log_plan_and_writes(const char *path)
+{
+    with_log_plan(path);
+    sl_table *t = open_plain(path, NULL);
+    ok(write_rows(t, SL_OP_UPSERT, "a", 0, 8, 1, "after the plan"));
+    sl_table_close(t);
+}
+
+static void with_log_compaction(const char *path)
+{
+    with_log_plan(path);
+    sl_table *t = open_plain(path, NULL);
+    ok(execute(t));
+    sl_table_close(t);
+}
+
+static void with_nested_log_plan(const char *path)
+{
+    with_log_compaction(path);
+    sl_table *t = open_plain(path, NULL);
+    ok(write_rows(t, SL_OP_UPSERT, "a", 0, 8, 1, "after the first"));
+    sl_table_close(t);
+    with_log_plan(path);
+}
+
+/* What a write sets off. */
+static void with_setting(const char *path, const char *key)
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(sl_table_set_properties(t, (const char *const[]){key}, (const char *const[]){"true"}, 1));
+    sl_table_close(t);
+}
+
+static void with_inline_compaction(const char *path) { with_setting(path, "hoodie.compact.inline"); }
+static void with_inline_plans(const char *path) { with_setting(path, "hoodie.compact.schedule.inline"); }
+
+static void with_inline_log_compaction(const char *path)
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(sl_table_set_properties(t, (const char *const[]){"sluice.compaction.policy"},
+                               (const char *const[]){"hudi"}, 1));
+    sl_table_close(t);
+    with_setting(path, "hoodie.log.compaction.inline");
 }
 
 static void with_plan_and_writes(const char *path)
@@ -372,6 +439,12 @@ static void with_dead_compaction(const char *path)
 {
     with_plan(path);
     with_dead_writer(path, execute, 9);
+}
+
+static void with_dead_log_compaction(const char *path)
+{
+    with_log_plan(path);
+    with_dead_writer(path, execute, 5);
 }
 
 static void with_dead_rollback(const char *path) { with_dead_writer(path, roll_back, 4); }
@@ -418,6 +491,34 @@ static const struct operation operations[] = {
     {.name = "compaction", .lsm = true, .prepare = with_plan, .run = execute},
     {.name = "compaction with newer logs", .lsm = true, .prepare = with_plan_and_writes, .run = execute},
     {.name = "compaction after a dead one", .lsm = true, .prepare = with_dead_compaction, .run = execute},
+    {.name = "schedule of logs", .lsm = true, .run = schedule_logs},
+    {.name = "log compaction", .lsm = true, .prepare = with_log_plan, .run = execute},
+    {.name = "log compaction with newer logs",
+     .lsm = true,
+     .prepare = with_log_plan_and_writes,
+     .run = execute},
+    {.name = "log compaction after a dead one",
+     .lsm = true,
+     .prepare = with_dead_log_compaction,
+     .run = execute},
+    {.name = "log compaction of a log compaction",
+     .lsm = true,
+     .prepare = with_nested_log_plan,
+     .run = execute},
+    {.name = "rollback of a log compaction",
+     .lsm = true,
+     .prepare = with_log_compaction,
+     .run = roll_back,
+     .may_apply_on_error = true},
+    {.name = "upsert with a compaction",
+     .lsm = true,
+     .prepare = with_inline_compaction,
+     .run = upsert_with_services},
+    {.name = "upsert with a log compaction",
+     .lsm = true,
+     .prepare = with_inline_log_compaction,
+     .run = upsert_with_services},
+    {.name = "upsert with plans", .lsm = true, .prepare = with_inline_plans, .run = upsert_with_services},
     {.name = "lsm upsert beside a plan", .lsm = true, .prepare = with_plan, .run = upsert},
     {.name = "lsm upsert after a dead one", .lsm = true, .prepare = with_dead_upsert, .run = upsert},
     {.name = "lsm upsert after a dead rollback", .lsm = true, .prepare = with_dead_rollback, .run = upsert},
@@ -478,6 +579,9 @@ static void scene_open(struct scene *s, const struct operation *operation)
     remove_folder(s->start);
     create_table(s->start, operation->lsm, operation->simple_index);
     sl_table *t = open_plain(s->start, NULL);
+    if (operation->lsm)
+        ok(sl_table_set_properties(t, (const char *const[]){"hoodie.log.compaction.blocks.threshold"},
+                                   (const char *const[]){"2"}, 1));
     ok(write_rows(t, SL_OP_UPSERT, "a", 0, 10, 1, "first"));
     ok(write_rows(t, SL_OP_UPSERT, "b", 0, 6, 1, "first"));
     ok(write_rows(t, SL_OP_UPSERT, "a", 3, 12, 2, "second"));
@@ -737,11 +841,18 @@ static const struct operation *find(const char *name)
 
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[2 * OPERATIONS + 8];
+    struct CMUnitTest tests[2 * OPERATIONS + 16];
     char names[2 * OPERATIONS][80];
     size_t count = 0;
-    const char *memory[] = {"lsm upsert",   "cow upsert",    "compaction",              "schedule",
-                            "lsm rollback", "lsm overwrite", "lsm upsert, simple index"};
+    const char *memory[] = {"lsm upsert",
+                            "cow upsert",
+                            "compaction",
+                            "schedule",
+                            "lsm rollback",
+                            "lsm overwrite",
+                            "lsm upsert, simple index",
+                            "log compaction",
+                            "schedule of logs"};
     temporary_folder(root, sizeof root);
     upserted[0] = make_rows("a", 0, 14, 5, "upserted");
     upserted[1] = make_rows("b", 4, 12, 5, "upserted");

@@ -28,8 +28,8 @@
  *   - Structs that callers allocate and the library fills begin with their size: set `size` to sizeof the struct.
  *
  * Caveats
- *   - Table versions 8, 9 and 10. Writing needs the simple bucket index; tables that are merge-on-read in the
- *     default layout are only read. Custom merge modes and partial updates are refused, also for reading, where
+ *   - Table versions 8, 9 and 10. Writing goes by the simple bucket index or by looking keys up (index types SIMPLE and
+ *     BLOOM, and none); tables that are merge-on-read in the default layout are only read. Custom merge modes and partial updates are refused, also for reading, where
  *     rows would have to be merged. Each refusal names its reason.
  *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false is
  *     given, which takes it out of service.
@@ -312,6 +312,11 @@ typedef struct sluice_input_options {
     void *context;
     char delimiter;        /* CSV; 0: comma (tab for tsv) */
     const char *null_text; /* CSV: an unquoted field of this text is null; NULL: the empty field */
+    int64_t batch_rows;    /* rows of an array at most; 0: 16384 */
+    /* Above 0: text that somebody is still writing (standard input, a pipe). Rows are handed out as they come; when none came
+     * for so many milliseconds, or a signal did, an array without rows. Of `schema` a CSV stream then has the columns
+     * that its header names. Parquet and Avro are read to their end first. */
+    int64_t idle_ms;
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
 SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,

@@ -101,6 +101,9 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->base.close = opened_close;
     sl_status status = SL_OK;
     o->options.delimiter = in->delimiter;
+    o->options.batch_rows = in->batch_rows;
+    o->options.idle_ms = in->idle_ms;
+    o->options.present_only = in->idle_ms > 0;
     if (in->null_text && !(o->null_text = sl_strdup(in->null_text))) {
         status = sl_nomem();
         goto done;

@@ -341,6 +341,20 @@ static sl_status infer_types(struct csv_input *csv, const sl_type **out)
     return inferred_schema(csv, out);
 }
 
+static sl_status present_schema(const struct csv_input *csv, const sl_type *wanted, const sl_type **out)
+{
+    size_t count = 0;
+    sl_field *fields;
+    SL_NEW_ARRAY(fields, wanted->field_count + 1);
+    for (size_t i = 0; i < wanted->field_count; i++)
+        if (sl_strings_contain(&csv->header, wanted->fields[i].name))
+            fields[count++] = wanted->fields[i];
+    sl_status status =
+        count ? sl_type_struct(fields, count, out) : sl_input("none of the table's columns is there");
+    sl_free(fields);
+    return status;
+}
+
 /* Which field of the file fills which column. */
 static sl_status map_columns(struct csv_input *csv, const sl_type *schema)
 {
@@ -383,10 +397,12 @@ static sl_status csv_start(struct csv_input *csv, const char *path, const sl_typ
     const sl_type *schema = NULL;
     SL_TRY(text_input_open(&csv->text, path, options));
     SL_TRY(read_header(csv));
-    if (wanted)
-        schema = sl_type_ref(wanted);
-    else
+    if (!wanted)
         SL_TRY(infer_types(csv, &schema));
+    else if (options->present_only)
+        SL_TRY(present_schema(csv, wanted, &schema));
+    else
+        schema = sl_type_ref(wanted);
     SL_TRY(text_input_start(&csv->text, schema));
     SL_TRY_CTX(map_columns(csv, schema), "%s", input_source_name(csv->text.reader.source));
     return SL_OK;

@@ -10,8 +10,10 @@
 struct input_source;
 /* `path` "-": the descriptor. What begins like gzip or zstd is decompressed. */
 SL_MUST_USE sl_status input_source_open(const char *path, int stdin_fd, struct input_source **out);
-/* Fills `out` as far as there are bytes: *got < len only at the end. */
+/* Some bytes, as many as are there: waits for the first; *got is 0 at the end only. */
 SL_MUST_USE sl_status input_source_read(struct input_source *source, void *out, size_t len, size_t *got);
+/* *ready false: nothing came for so long (or a signal did), and a read would wait. A file is always ready. */
+SL_MUST_USE sl_status input_source_wait(const struct input_source *source, int64_t wait_ms, bool *ready);
 const char *input_source_name(const struct input_source *source); /* for errors */
 void input_source_free(struct input_source *source);
 
@@ -50,6 +52,8 @@ SL_MUST_USE sl_status text_reader_more(struct text_reader *reader, bool *grew);
 /* Hands out the `len` bytes at `at`, of which `content` are the record, and moves behind them. */
 void text_reader_take(struct text_reader *reader, size_t content, size_t len, uint64_t lines,
                       struct text_record *out);
+/* Whether a whole line is there, or the end; waits for it so long. */
+SL_MUST_USE sl_status text_reader_wait(struct text_reader *reader, int64_t wait_ms, bool *ready);
 /* The next line; *found false at the end. */
 SL_MUST_USE sl_status text_reader_line(struct text_reader *reader, struct text_record *out, bool *found);
 /* From now on what is read may be read again after a rewind, until the release. */

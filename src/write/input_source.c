@@ -6,6 +6,8 @@
 #include "write/input_int.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,22 +36,20 @@ const char *input_source_name(const struct input_source *source) { return source
 
 /* ---- raw bytes ----------------------------------------------------------------------------------------- */
 
+/* What there is, at least a byte. */
 static sl_status read_descriptor(struct input_source *s, void *out, size_t len, size_t *got)
 {
-    size_t total = 0;
-    while (total < len) {
-        ssize_t n = read(s->fd, (uint8_t *)out + total, len - total);
-        if (n == 0)
-            break;
-        if (n > 0)
-            total += (size_t)n;
-        else if (errno != EINTR)
-            return sl_io("%s: %s", s->name, strerror(errno));
-    }
-    *got = total;
+    ssize_t n;
+    do
+        n = read(s->fd, out, len);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return sl_io("%s: %s", s->name, strerror(errno));
+    *got = (size_t)n;
     return SL_OK;
 }
 
+/* *got is 0 at the end only. */
 static sl_status read_raw(struct input_source *s, void *out, size_t len, size_t *got)
 {
     if (!s->file)
@@ -63,11 +63,16 @@ static sl_status read_raw(struct input_source *s, void *out, size_t len, size_t 
     return SL_OK;
 }
 
-static sl_status refill(struct input_source *s)
+/* At least so many bytes, unless there are no more. */
+static sl_status refill(struct input_source *s, size_t least)
 {
-    s->raw_at = 0;
-    SL_TRY(read_raw(s, s->raw, RAW_BYTES, &s->raw_end));
-    s->raw_ended = s->raw_end < RAW_BYTES;
+    s->raw_at = s->raw_end = 0;
+    while (s->raw_end < least && !s->raw_ended) {
+        size_t got;
+        SL_TRY(read_raw(s, s->raw + s->raw_end, RAW_BYTES - s->raw_end, &got));
+        s->raw_end += got;
+        s->raw_ended = got == 0;
+    }
     return SL_OK;
 }
 
@@ -89,7 +94,7 @@ static void zlib_free(void *context, void *p)
 static sl_status start_codec(struct input_source *s)
 {
     static const uint8_t gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
-    SL_TRY(refill(s));
+    SL_TRY(refill(s, sizeof zstd));
     if (s->raw_end >= sizeof gzip && memcmp(s->raw, gzip, sizeof gzip) == 0) {
         s->inflate.zalloc = zlib_alloc;
         s->inflate.zfree = zlib_free;
@@ -106,13 +111,12 @@ static sl_status start_codec(struct input_source *s)
 
 static sl_status read_plain(struct input_source *s, uint8_t *out, size_t len, size_t *got)
 {
-    size_t held = s->raw_end - s->raw_at, n = held < len ? held : len, more = 0;
-    if (n > 0)
-        memcpy(out, s->raw + s->raw_at, n);
+    size_t held = s->raw_end - s->raw_at, n = held < len ? held : len;
+    *got = n;
+    if (n == 0)
+        return s->raw_ended ? SL_OK : read_raw(s, out, len, got);
+    memcpy(out, s->raw + s->raw_at, n);
     s->raw_at += n;
-    if (n < len && !s->raw_ended)
-        SL_TRY(read_raw(s, out + n, len - n, &more));
-    *got = n + more;
     return SL_OK;
 }
 
@@ -155,29 +159,38 @@ static sl_status zstd_step(struct input_source *s, uint8_t *out, size_t len, siz
 
 static sl_status read_decoded(struct input_source *s, uint8_t *out, size_t len, size_t *got)
 {
-    size_t total = 0;
-    while (total < len) {
-        size_t made = 0;
+    for (*got = 0; *got == 0;) {
         if (s->raw_at == s->raw_end && !s->raw_ended)
-            SL_TRY(refill(s));
+            SL_TRY(refill(s, 1));
         bool no_more = s->raw_at == s->raw_end && s->raw_ended;
         if (no_more && s->between_frames)
             break;
         if (s->codec == CODEC_GZIP)
-            SL_TRY(inflate_step(s, out + total, len - total, &made));
+            SL_TRY(inflate_step(s, out, len, got));
         else
-            SL_TRY(zstd_step(s, out + total, len - total, &made));
-        if (made == 0 && no_more)
+            SL_TRY(zstd_step(s, out, len, got));
+        if (*got == 0 && no_more)
             return sl_corrupt("%s: ends inside its compressed data", s->name);
-        total += made;
     }
-    *got = total;
     return SL_OK;
 }
 
 sl_status input_source_read(struct input_source *s, void *out, size_t len, size_t *got)
 {
     return s->codec == CODEC_NONE ? read_plain(s, out, len, got) : read_decoded(s, out, len, got);
+}
+
+sl_status input_source_wait(const struct input_source *s, int64_t wait_ms, bool *ready)
+{
+    struct pollfd input = {.fd = s->fd, .events = POLLIN};
+    *ready = true;
+    if (s->file || s->raw_at < s->raw_end || s->raw_ended)
+        return SL_OK;
+    int n = poll(&input, 1, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
+    if (n < 0 && errno != EINTR)
+        return sl_io("%s: %s", s->name, strerror(errno));
+    *ready = n > 0;
+    return SL_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -257,7 +270,7 @@ static sl_status copy_to_output(struct input_source *source, sl_output *output)
         SL_GO(input_source_read(source, chunk, RAW_BYTES, &got));
         if (got > 0)
             SL_GO(sl_output_write(output, chunk, got));
-    } while (got == RAW_BYTES);
+    } while (got > 0);
 done:
     sl_free(chunk);
     return status;

@@ -21,8 +21,9 @@ static const size_t BATCH_TEXT_BYTES = (size_t)32 << 20; /* a batch of long rows
 /* A byte order mark says nothing in UTF-8. */
 static sl_status skip_byte_order_mark(struct text_reader *reader)
 {
-    bool grew;
-    SL_TRY(text_reader_more(reader, &grew));
+    bool grew = true;
+    while (grew && reader->end < 3)
+        SL_TRY(text_reader_more(reader, &grew));
     if (reader->end >= 3 && memcmp(reader->data, "\xef\xbb\xbf", 3) == 0)
         reader->start = reader->at = 3;
     return SL_OK;
@@ -79,7 +80,7 @@ sl_status text_reader_more(struct text_reader *reader, bool *grew)
     SL_TRY(make_room(reader));
     size_t room = reader->cap - reader->end, got;
     SL_TRY(input_source_read(reader->source, reader->data + reader->end, room, &got));
-    reader->ended = got < room;
+    reader->ended = got == 0;
     reader->end += got;
     *grew = got > 0;
     return SL_OK;
@@ -118,6 +119,23 @@ sl_status text_reader_line(struct text_reader *reader, struct text_record *out, 
                 text_reader_take(reader, from[have - 1] == '\r' ? have - 1 : have, have, 1, out);
             return SL_OK;
         }
+    }
+}
+
+sl_status text_reader_wait(struct text_reader *reader, int64_t wait_ms, bool *ready)
+{
+    for (size_t looked = 0;;) {
+        size_t have = reader->end - reader->at;
+        bool grew;
+        *ready = reader->ended ||
+                 (have > looked && memchr(reader->data + reader->at + looked, '\n', have - looked));
+        if (*ready)
+            return SL_OK;
+        looked = have;
+        SL_TRY(input_source_wait(reader->source, wait_ms, ready));
+        if (!*ready)
+            return SL_OK;
+        SL_TRY(text_reader_more(reader, &grew));
     }
 }
 
@@ -188,6 +206,15 @@ static sl_status append_record(struct text_input *in, const struct text_record *
     return in->format->append_row(in, record, rows);
 }
 
+/* Of an input that is still being written: whether there is a record to read now. Rows that are there already do not wait
+ * for others. */
+static sl_status record_is_ready(struct text_input *in, bool has_rows, bool *ready)
+{
+    *ready = true;
+    return in->options.idle_ms > 0 ? text_reader_wait(&in->reader, has_rows ? 0 : in->options.idle_ms, ready)
+                                   : SL_OK;
+}
+
 /* The plain way: the first bad row ends the input. */
 static sl_status fill_rows(struct text_input *in)
 {
@@ -195,7 +222,9 @@ static sl_status fill_rows(struct text_input *in)
     for (int64_t rows = 0; rows < in->options.batch_rows && bytes < BATCH_TEXT_BYTES; rows++) {
         struct text_record record;
         bool found;
-        SL_TRY(text_input_next(in, &record, &found));
+        SL_TRY(record_is_ready(in, rows > 0, &found));
+        if (found)
+            SL_TRY(text_input_next(in, &record, &found));
         if (!found)
             break;
         sl_status status = append_record(in, &record, &in->rows);
@@ -227,12 +256,15 @@ struct chunk {
  * it. */
 static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most, bool *clean)
 {
+    bool has_rows = sl_batch_builder_rows(&in->rows) > 0;
     chunk->records = 0;
     chunk->bytes = 0;
     while (chunk->records < most && chunk->bytes < BATCH_TEXT_BYTES) {
         struct text_record record;
         bool found;
-        SL_TRY(text_input_next(in, &record, &found));
+        SL_TRY(record_is_ready(in, has_rows || chunk->records > 0, &found));
+        if (found)
+            SL_TRY(text_input_next(in, &record, &found));
         chunk->ended = !found;
         if (!found)
             break;
@@ -303,7 +335,8 @@ static sl_status text_stream_next(sl_stream *self, sl_batch **out)
     in->failed = true; /* builders are of no use after a failure */
     SL_TRY(sl_check_cancel(in->options.runtime));
     SL_TRY(in->options.reject ? fill_rows_skipping_bad(in) : fill_rows(in));
-    if (sl_batch_builder_rows(&in->rows) == 0)
+    bool is_idle = in->options.idle_ms > 0 && !in->reader.ended;
+    if (sl_batch_builder_rows(&in->rows) == 0 && !is_idle)
         *out = NULL;
     else
         SL_TRY(sl_batch_builder_finish(&in->rows, out));

@@ -80,6 +80,8 @@ static void open_handles(struct random_table *t)
                              pages,
                              "hoodie.parquet.block.size",
                              groups,
+                             "sluice.parquet.page.rows",
+                             chance(&t->rng, 50) ? "3" : "20000",
                              "sluice.parquet.bloom.keys",
                              chance(&t->rng, 50) ? "true" : "false",
                              "sluice.threads",
@@ -89,8 +91,8 @@ static void open_handles(struct random_table *t)
                              NULL};
     sluice_error e;
     OK(sluice_table_open(t->path, options, &t->pruning, &e));
-    options[8] = "sluice.scan.pruning";
-    options[9] = "false";
+    options[10] = "sluice.scan.pruning";
+    options[11] = "false";
     OK(sluice_table_open(t->path, options, &t->plain, &e));
 }
 
@@ -126,6 +128,8 @@ static void write_keys(struct random_table *t, enum sluice_operation operation, 
     ok(sl_batch_builder_init(&b, t->schema));
     for (int i = 0; i < count; i++) {
         int key = (first + i * step) % t->keys;
+        if (operation == SLUICE_INSERT && chance(&t->rng, 40))
+            i--; /* once more */
         add_row(t, &b, key, ts + pick(&t->rng, 20));
     }
     ok(sl_batch_builder_finish(&b, &batch));

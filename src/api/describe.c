@@ -87,8 +87,9 @@ static json_t *pending_json(const sl_timeline *timeline)
 
 static json_t *index_json(const sl_table *t)
 {
+    const char *type = sl_table_setting(t, "hoodie.index.type", "");
     if (!t->buckets.buckets)
-        return json_null();
+        return *type ? json_pack("{s:s}", "type", type) : json_null();
     return json_pack("{s:s, s:I, s:s}", "type", "BUCKET", "buckets", (json_int_t)t->buckets.buckets,
                      "hash_field", sl_table_setting(t, "hoodie.bucket.index.hash.field", ""));
 }

@@ -128,7 +128,9 @@ static void print_created(const struct args *args, json_t *info)
     printf("create %s: table version %d, %s, %s layout, %s", args->arguments[0],
            (int)json_number(info, "version"), json_text(info, "type"), json_text(info, "layout"),
            json_text(info, "merge_mode"));
-    if (json_is_object(index))
+    if (json_is_object(index) && !json_object_get(index, "buckets"))
+        printf(", %s index", json_text(index, "type"));
+    else if (json_is_object(index))
         printf(", %d buckets", (int)json_number(index, "buckets"));
     printf("\nreadable by: %s\n", json_text(info, "readable_by"));
 }

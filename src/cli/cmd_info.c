@@ -89,8 +89,8 @@ static void pending_lines(const json_t *pending)
 
 static void index_line(const json_t *index)
 {
-    if (!json_is_object(index)) {
-        line("index", "none that sluice knows");
+    if (!json_object_get(index, "buckets")) {
+        line("index", json_is_object(index) ? json_text(index, "type") : "none stored; SIMPLE is assumed");
         return;
     }
     char *text = cli_text("%s, %d buckets on %s", json_text(index, "type"),

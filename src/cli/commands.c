@@ -98,7 +98,7 @@ const struct option cli_options[OPTION_COUNT] = {
                    .setting = "hoodie.index.type",
                    .describes_table = true,
                    .choices = indexes,
-                   .help = "bucket (default), bloom, simple, global_bloom, global_simple, record_index"},
+                   .help = "bucket (default), simple or bloom; others are refused"},
     [OPT_BUCKETS] = {.name = "buckets",
                      .value = "N",
                      .setting = "hoodie.bucket.index.num.buckets",
@@ -224,7 +224,8 @@ const struct verb cli_verbs[] = {
      .form = "TABLE FILE... [options]",
      .summary = "write rows as new ones",
      .details = "Inputs as with upsert. Keys of the input are not combined with each other unless "
-                "hoodie.combine.before.insert is true.",
+                "hoodie.combine.before.insert is true, nor looked up in the table."
+                " Without a bucket index small files are filled first (hoodie.parquet.small.file.limit).",
      .example = "sluice insert lake/trips new.parquet",
      .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
@@ -233,7 +234,8 @@ const struct verb cli_verbs[] = {
     {.name = "bulk-insert",
      .form = "TABLE FILE... [options]",
      .summary = "write many rows at once, for the first load of a table",
-     .details = "Inputs as with upsert.",
+     .details = "Inputs as with upsert. Files are sorted by key; without a bucket index a partition becomes files of up to "
+                "hoodie.parquet.max.file.size with ascending key ranges.",
      .example = "sluice bulk-insert lake/trips history/*.parquet --key id --partition region",
      .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,

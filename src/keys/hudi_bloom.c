@@ -83,7 +83,8 @@ static void vector_add(struct bit_vector *v, const uint8_t *key, size_t len)
 
 static sl_status append_be32(sl_buf *out, uint32_t value)
 {
-    uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
+    uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
+                        (uint8_t)value};
     return sl_buf_append(out, bytes, sizeof bytes);
 }
 

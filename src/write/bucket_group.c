@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const sl_partition *find_partition(const sl_view *view, const char *path)
+const sl_partition *view_partition(const sl_view *view, const char *path)
 {
     for (size_t i = 0; i < view->partition_count; i++)
         if (strcmp(view->partitions[i].path, path) == 0)
@@ -15,7 +15,7 @@ static const sl_partition *find_partition(const sl_view *view, const char *path)
     return NULL;
 }
 
-static const sl_data_file *newest_base(const sl_file_group *group)
+const sl_data_file *group_newest_base(const sl_file_group *group)
 {
     for (size_t i = 0; i < group->slice_count; i++)
         if (group->slices[i].base)
@@ -61,7 +61,7 @@ static sl_status check_count(const sl_table *table, const sl_partition *partitio
     const sl_data_file *base = NULL;
     for (size_t i = 0; i < partition->group_count && !base; i++) {
         group = &partition->groups[i];
-        base = newest_base(group);
+        base = group_newest_base(group);
     }
     if (!base)
         return SL_OK;
@@ -121,7 +121,7 @@ static sl_status find_in(const sl_table *table, const sl_partition *partition, u
 sl_status bucket_group_find(const sl_table *table, const sl_view *view, const char *path, uint32_t bucket,
                             struct bucket_group *out)
 {
-    const sl_partition *partition = find_partition(view, path);
+    const sl_partition *partition = view_partition(view, path);
     const sl_file_group *found = NULL;
     *out = (struct bucket_group){.exists = false};
     if (partition)
@@ -130,6 +130,6 @@ sl_status bucket_group_find(const sl_table *table, const sl_view *view, const ch
         return sl_bucket_file_id(bucket, false, out->file_id);
     snprintf(out->file_id, sizeof out->file_id, "%s", found->file_id);
     out->exists = found->slice_count > 0;
-    out->base = newest_base(found);
+    out->base = group_newest_base(found);
     return SL_OK;
 }

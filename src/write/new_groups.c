@@ -9,7 +9,7 @@ struct new_groups {
     const char *partition;
     uint32_t task;
     uint64_t bytes_max;
-    int64_t rows_max; /* 0: by size only */
+    int64_t rows_max;     /* 0: by size only */
     sl_file_writer *open; /* NULL: none */
 };
 
@@ -43,7 +43,8 @@ static sl_status groups_close(struct new_groups *g)
     if (!closing)
         return SL_OK;
     g->open = NULL;
-    sl_write_stat stat = {.num_writes = sl_file_writer_rows(closing), .num_inserts = sl_file_writer_rows(closing)};
+    sl_write_stat stat = {.num_writes = sl_file_writer_rows(closing),
+                          .num_inserts = sl_file_writer_rows(closing)};
     SL_TRY(sl_file_writer_close(closing, &stat, &bytes));
     flush_count(g->flush, &stat, bytes);
     return SL_OK;

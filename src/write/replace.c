@@ -9,9 +9,8 @@
 
 const char *sl_operation_name(enum sl_operation operation)
 {
-    static const char *const names[] = {"INSERT",           "UPSERT",
-                                        "BULK_INSERT",      "DELETE",
-                                        "INSERT_OVERWRITE", "INSERT_OVERWRITE_TABLE"};
+    static const char *const names[] = {"INSERT", "UPSERT",           "BULK_INSERT",
+                                        "DELETE", "INSERT_OVERWRITE", "INSERT_OVERWRITE_TABLE"};
     return names[operation];
 }
 

@@ -15,7 +15,8 @@ static sl_status refuse_own_order(const sl_table *table)
     for (size_t i = 0; i < 2; i++) {
         const char *value = sl_table_setting(table, keys[i], "");
         if (*value && table->layout == SL_LAYOUT_LSM)
-            return sl_unsupported("%s=%s: the files of an lsm_tree table are sorted by record key", keys[i], value);
+            return sl_unsupported("%s=%s: the files of an lsm_tree table are sorted by record key", keys[i],
+                                  value);
         if (*value)
             return sl_unsupported("%s=%s (bulk-insert sorts by partition and record key)", keys[i], value);
     }
@@ -43,9 +44,10 @@ sl_status sort_mode_check(const sl_table *table, enum sl_operation operation)
             continue;
         if (modes[i].gives_order || table->layout != SL_LAYOUT_LSM || table->buckets.buckets)
             return SL_OK;
-        return sl_hint(sl_input(MODE "=%s gives files no order, which an lsm_tree table needs", mode),
-                       "GLOBAL_SORT, PARTITION_SORT and PARTITION_PATH_REPARTITION_AND_SORT do; a bucket index "
-                       "sorts by itself");
+        return sl_hint(
+            sl_input(MODE "=%s gives files no order, which an lsm_tree table needs", mode),
+            "GLOBAL_SORT, PARTITION_SORT and PARTITION_PATH_REPARTITION_AND_SORT do; a bucket index "
+            "sorts by itself");
     }
     return sl_hint(sl_input(MODE " is \"%s\"", mode),
                    "NONE, GLOBAL_SORT, PARTITION_SORT, PARTITION_PATH_REPARTITION or "

@@ -33,7 +33,8 @@ static sl_status numbered_next(sl_stream *self, sl_batch **out)
     if (!keys)
         return SL_OK;
     columns[0] = sl_array_ref(keys->columns[0]);
-    sl_status status = sl_array_constant_string((const char *)&s->group, sizeof s->group, keys->rows, &columns[1]);
+    sl_status status =
+        sl_array_constant_string((const char *)&s->group, sizeof s->group, keys->rows, &columns[1]);
     if (status)
         sl_array_unref(columns[0]);
     else
@@ -115,7 +116,8 @@ static sl_status add_group(const struct flush *flush, const sl_partition *partit
 {
     sl_read_slice slice;
     bool found;
-    SL_TRY(sl_group_read_slice(&partition->groups[group], flush->table->type == SL_COPY_ON_WRITE, &slice, &found));
+    SL_TRY(sl_group_read_slice(&partition->groups[group], flush->table->type == SL_COPY_ON_WRITE, &slice,
+                               &found));
     if (!found)
         return SL_OK;
     sl_status status = slice.base ? add_file(flush, partition, group, slice.base, k) : SL_OK;
@@ -306,8 +308,8 @@ struct tagging {
     struct scatter scatter;
     struct partition_keys keys;
     struct pack_candidates candidates;
-    bool looks_up;           /* inserts are not looked up */
-    sl_buf last_key;         /* of the row before: rows of one key go one way */
+    bool looks_up;   /* inserts are not looked up */
+    sl_buf last_key; /* of the row before: rows of one key go one way */
     int64_t last_target;
     bool any;
 };
@@ -351,7 +353,8 @@ static sl_status tag_batch(struct tagging *t, const sl_batch *batch)
 }
 
 /* The rows of the sorter in key order, those of one key in order of arrival. */
-static sl_status sorted_rows(const struct flush *flush, sl_sorter *sorter, const sl_type *schema, sl_stream **out)
+static sl_status sorted_rows(const struct flush *flush, sl_sorter *sorter, const sl_type *schema,
+                             sl_stream **out)
 {
     struct sl_run *runs;
     size_t count;

@@ -48,8 +48,10 @@ static sl_status refuse_bucket_groups(const struct flush *flush)
             int64_t bucket = sl_bucket_of_file_id(id);
             if (bucket >= 0 && bucket < BUCKETS_LIKELY)
                 status = sl_hint(
-                    sl_unsupported("file group %s looks like one of a bucket index, but the table names no index", id),
-                    "-c hoodie.index.type=BUCKET and -c hoodie.bucket.index.num.buckets=N with the N that the "
+                    sl_unsupported(
+                        "file group %s looks like one of a bucket index, but the table names no index", id),
+                    "-c hoodie.index.type=BUCKET and -c hoodie.bucket.index.num.buckets=N with the N that "
+                    "the "
                     "other writers use, or -c hoodie.index.type=SIMPLE");
         }
     sl_view_free(&view);
@@ -79,29 +81,21 @@ static sl_status make_room(const struct flush *flush, const struct router *route
     return SL_OK;
 }
 
-static const sl_partition *partition_in_view(const sl_view *view, const char *path)
-{
-    for (size_t i = 0; i < view->partition_count; i++)
-        if (strcmp(view->partitions[i].path, path) == 0)
-            return &view->partitions[i];
-    return NULL;
-}
-
 static sl_status route_partition(void *context, size_t index)
 {
     struct routing *r = context;
     struct write_group *rows = &r->router->groups[index];
     const char *path = r->router->partitions.items[rows->partition];
-    const sl_partition *partition = partition_in_view(r->flush->view, path);
+    const sl_partition *partition = view_partition(r->flush->view, path);
     if (!partition || partition->group_count == 0) {
         if (r->flush->operation == SL_OP_DELETE)
             return SL_OK;
         return write_targets_add(&r->per_group[index],
                                  &(struct write_target){.partition = path, .sorter = rows->sorter});
     }
-    return sl_context(targets_of_partition(r->flush, partition, rows->sorter, r->router->schema,
-                                           &r->per_group[index]),
-                      "partition %s", path);
+    return sl_context(
+        targets_of_partition(r->flush, partition, rows->sorter, r->router->schema, &r->per_group[index]),
+        "partition %s", path);
 }
 
 /* ---- from targets to files ----------------------------------------------------------------------------- */
@@ -112,14 +106,6 @@ struct writing {
     atomic_uint_fast64_t done;
 };
 
-static const sl_data_file *newest_base(const sl_file_group *group)
-{
-    for (size_t i = 0; i < group->slice_count; i++)
-        if (group->slices[i].base)
-            return group->slices[i].base;
-    return NULL;
-}
-
 static sl_status write_target(void *context, size_t index)
 {
     struct writing *w = context;
@@ -129,7 +115,7 @@ static sl_status write_target(void *context, size_t index)
     SL_TRY(sl_check_cancel(&w->flush->table->runtime));
     if (t->group) {
         snprintf(group.file_id, sizeof group.file_id, "%s", t->group->file_id);
-        group.base = newest_base(t->group);
+        group.base = group_newest_base(t->group);
     }
     SL_TRY_CTX(flush_into(w->flush, t->sorter, t->partition, &group, way, (uint32_t)index), "partition %s",
                t->partition);

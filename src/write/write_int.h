@@ -112,6 +112,8 @@ const sl_strings *writer_partitions(const sl_writer *w); /* that its rows touch;
 SL_MUST_USE sl_status writer_join(sl_writer *w, sl_txn *txn, const struct flush_numbers *numbers);
 SL_MUST_USE sl_status writer_finish_task(sl_writer *w); /* instead of a commit */
 
+const sl_partition *view_partition(const sl_view *view, const char *path); /* NULL: not in the view */
+const sl_data_file *group_newest_base(const sl_file_group *group);         /* NULL: none */
 /* Where the table's properties do not store the bucket count: keys of each partition in the view must lie where the count
  * puts them. */
 SL_MUST_USE sl_status bucket_count_check(const sl_table *table, const sl_view *view);

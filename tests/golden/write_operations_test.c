@@ -23,8 +23,14 @@ static const char *const columns = "id int, key string, part string, val double,
 static struct made make(const char *name, const char *const *more)
 {
     struct made m = {.table = NULL};
-    const char *options[40] = {"hoodie.table.recordkey.fields", "key", "hoodie.table.partition.fields", "part",
-                               "hoodie.table.ordering.fields",  "ts",  "hoodie.table.name",             name};
+    const char *options[40] = {"hoodie.table.recordkey.fields",
+                               "key",
+                               "hoodie.table.partition.fields",
+                               "part",
+                               "hoodie.table.ordering.fields",
+                               "ts",
+                               "hoodie.table.name",
+                               name};
     size_t n = 8;
     struct ArrowSchema schema;
     sluice_error e;
@@ -76,8 +82,8 @@ static sl_batch *rows_of(const char *part, const char *keys, int ts)
     for (int n; sscanf(keys, "%31s%n", word, &n) == 1; keys += n, count++) {
         assert_true(count < 32);
         snprintf(lines[count], sizeof lines[count],
-                 "{\"id\": %d, \"key\": \"%s\", \"part\": \"%s\", \"val\": 1, \"name\": \"n\", \"ts\": %d}", ts, word,
-                 part, ts);
+                 "{\"id\": %d, \"key\": \"%s\", \"part\": \"%s\", \"val\": 1, \"name\": \"n\", \"ts\": %d}",
+                 ts, word, part, ts);
         list[count] = lines[count];
     }
     return batch_of(list, count);
@@ -126,7 +132,8 @@ static void make_comparable(json_t *commit)
         assert_true(strncmp(path, partition, strlen(partition)) == 0);
         json_int_t bytes = json_integer_value(json_object_get(stat, "totalWriteBytes"));
         assert_true(bytes > 0 && bytes == json_integer_value(json_object_get(stat, "fileSizeInBytes")));
-        static const char *const varying[] = {"fileId", "path", "totalWriteBytes", "fileSizeInBytes", "runtimeStats"};
+        static const char *const varying[] = {"fileId", "path", "totalWriteBytes", "fileSizeInBytes",
+                                              "runtimeStats"};
         for (size_t k = 0; k < sizeof varying / sizeof *varying; k++)
             json_object_set_new(stat, varying[k], json_string("varies"));
     }
@@ -186,8 +193,10 @@ static sl_batch *three_partitions(const int *counts)
     size_t n = 0;
     for (int p = 0; p < 3; p++)
         for (int i = 0; i < counts[p]; i++, n++) {
-            snprintf(lines[n], sizeof lines[n],
-                     "{\"id\": 1, \"key\": \"k%d\", \"part\": \"p%d\", \"val\": 1, \"name\": null, \"ts\": 2}", i, p);
+            snprintf(
+                lines[n], sizeof lines[n],
+                "{\"id\": 1, \"key\": \"k%d\", \"part\": \"p%d\", \"val\": 1, \"name\": null, \"ts\": 2}", i,
+                p);
             list[n] = lines[n];
         }
     return batch_of(list, n);
@@ -207,7 +216,12 @@ static void metadata_of_replacements(void **state)
         enum sluice_operation code;
         int before[3], after[3];
     } cases[] = {
-        {"cow_insert_overwrite_v9", "INSERT_OVERWRITE", simple, SLUICE_INSERT_OVERWRITE, {3, 2, 2}, {2, 2, 0}},
+        {"cow_insert_overwrite_v9",
+         "INSERT_OVERWRITE",
+         simple,
+         SLUICE_INSERT_OVERWRITE,
+         {3, 2, 2},
+         {2, 2, 0}},
         {"mor_insert_overwrite_table_v8",
          "INSERT_OVERWRITE_TABLE",
          version_8,
@@ -250,7 +264,8 @@ static void check_order(const sl_table *table, const char *relative, uint64_t *f
     ok(sl_table_path(table, relative, &path));
     ok(sl_storage_open(table->storage, path, &file));
     ok(sl_parquet_open(file, NULL, &parquet));
-    ok(sl_parquet_scan(parquet, &(struct sl_parquet_scan_options){.columns = &column, .column_count = 1}, &keys));
+    ok(sl_parquet_scan(parquet, &(struct sl_parquet_scan_options){.columns = &column, .column_count = 1},
+                       &keys));
     for (;;) {
         ok(sl_stream_next(keys, &batch));
         if (!batch)
@@ -318,8 +333,13 @@ static void files_are_sorted(void **state)
     static const char *const limits[][2] = {{"0", "1"}, {"100MiB", "120MiB"}};
     for (int k = 0; k < 18; k++) {
         const char *const *kind = kinds[k % 3];
-        const char *options[] = {"hoodie.table.storage.layout", kind[0],       "hoodie.table.type", kind[1],
-                                 "hoodie.index.type",           indexes[k / 3 % 3], NULL};
+        const char *options[] = {"hoodie.table.storage.layout",
+                                 kind[0],
+                                 "hoodie.table.type",
+                                 kind[1],
+                                 "hoodie.index.type",
+                                 indexes[k / 3 % 3],
+                                 NULL};
         struct made m = make("sorted", options);
         reopen(&m, (const char *const[]){"hoodie.parquet.small.file.limit", limits[k / 9][0],
                                          "hoodie.parquet.max.file.size", limits[k / 9][1], NULL});
@@ -327,11 +347,16 @@ static void files_are_sorted(void **state)
             enum sluice_operation operation;
             const char *part, *keys;
         } writes[] = {
-            {SLUICE_BULK_INSERT, "p", "m c x a t e"},   {SLUICE_INSERT, "p", "z b y d"},
-            {SLUICE_UPSERT, "p", "y n a m new"},        {SLUICE_INSERT, "q", "k j i"},
-            {SLUICE_DELETE, "p", "x b nobody"},         {SLUICE_UPSERT, "q", "z k a"},
-            {SLUICE_INSERT_OVERWRITE, "p", "t s r q"},  {SLUICE_UPSERT, "p", "u t a"},
-            {SLUICE_INSERT_OVERWRITE_TABLE, "p", "w v u"}, {SLUICE_UPSERT, "p", "x w a"},
+            {SLUICE_BULK_INSERT, "p", "m c x a t e"},
+            {SLUICE_INSERT, "p", "z b y d"},
+            {SLUICE_UPSERT, "p", "y n a m new"},
+            {SLUICE_INSERT, "q", "k j i"},
+            {SLUICE_DELETE, "p", "x b nobody"},
+            {SLUICE_UPSERT, "q", "z k a"},
+            {SLUICE_INSERT_OVERWRITE, "p", "t s r q"},
+            {SLUICE_UPSERT, "p", "u t a"},
+            {SLUICE_INSERT_OVERWRITE_TABLE, "p", "w v u"},
+            {SLUICE_UPSERT, "p", "x w a"},
         };
         for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
             write_rows(&m, writes[i].operation, writes[i].part, writes[i].keys, (int)i);
@@ -355,7 +380,8 @@ static void sort_modes(void **state)
     static const char own[] = "hoodie.bulkinsert.user.defined.partitioner.";
     static const struct {
         const char *key, *value;
-        const char *allowed; /* which of: d default layout, b lsm_tree by bucket, s lsm_tree by simple index */
+        const char
+            *allowed; /* which of: d default layout, b lsm_tree by bucket, s lsm_tree by simple index */
     } cases[] = {
         {mode, "NONE", "db"},
         {mode, "GLOBAL_SORT", "dbs"},
@@ -436,8 +462,9 @@ static void small_files(void **state)
     (void)state;
     static const char *const unpacked[] = {UNPACKED, NULL};
     for (int lsm = 0; lsm < 2; lsm++) {
-        struct made m = make("small", (const char *const[]){"hoodie.index.type", "SIMPLE", "hoodie.table.storage.layout",
-                                                            lsm ? "lsm_tree" : "default", NULL});
+        struct made m =
+            make("small", (const char *const[]){"hoodie.index.type", "SIMPLE", "hoodie.table.storage.layout",
+                                                lsm ? "lsm_tree" : "default", NULL});
         reopen(&m, unpacked);
         write_rows(&m, SLUICE_INSERT, "p", "a b c", 1);
         write_rows(&m, SLUICE_INSERT, "p", "m n o p", 1);
@@ -479,8 +506,10 @@ int main(void)
 {
     temporary_folder(root, sizeof root);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metadata_of_replacements), cmocka_unit_test(files_are_sorted),
-        cmocka_unit_test(sort_modes),               cmocka_unit_test(small_files),
+        cmocka_unit_test(metadata_of_replacements),
+        cmocka_unit_test(files_are_sorted),
+        cmocka_unit_test(sort_modes),
+        cmocka_unit_test(small_files),
         cmocka_unit_test(room_in_small_files),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

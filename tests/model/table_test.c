@@ -12,12 +12,12 @@
 #include "api/api_int.h"
 #include "keys/keys.h"
 
-#define KEYS_MAX   160
-#define EVENTS_MAX 128
+#define KEYS_MAX       160
+#define EVENTS_MAX     128
 #define PARTITIONS_MAX 4
-#define GROUPS_MAX (EVENTS_MAX * PARTITIONS_MAX)
-#define EXTRA_MAX  6
-#define TASKS_MAX  4
+#define GROUPS_MAX     (EVENTS_MAX * PARTITIONS_MAX)
+#define EXTRA_MAX      6
+#define TASKS_MAX      4
 
 /* ---- what the table is --------------------------------------------------------------------------------- */
 
@@ -46,9 +46,11 @@ struct op {
 
 struct event {
     bool is_compaction;
-    bool active; /* completed, not rolled back */
-    bool replaces[PARTITIONS_MAX]; /* overwritten or deleted partitions; of a compaction: those it leaves out */
-    bool planned[PARTITIONS_MAX];  /* partitions of a compaction's groups */
+    bool is_log_compaction; /* changes no row */
+    bool active;            /* completed, not rolled back */
+    bool replaces
+        [PARTITIONS_MAX]; /* overwritten or deleted partitions; of a compaction: those it leaves out */
+    bool planned[PARTITIONS_MAX]; /* partitions of a compaction's groups */
     char instant[32];
     struct op *ops;
     size_t count;
@@ -58,7 +60,8 @@ struct event {
 struct model {
     struct rng rng;
     bool trace;
-    bool between; /* inside change_meanwhile */
+    bool between;        /* inside change_meanwhile */
+    bool writer_at_work; /* a write job is begun and not committed */
     char path[256];
     bool lsm, simple_index, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
@@ -204,6 +207,8 @@ static void reopen(struct model *m)
         SET("hoodie.parquet.block.size", chance(&m->rng, 50) ? "1" : "2000");
     if (chance(&m->rng, 30))
         SET("hoodie.logfile.max.size", "1000");
+    if (chance(&m->rng, 70))
+        SET("hoodie.log.compaction.blocks.threshold", chance(&m->rng, 50) ? "2" : "3");
     if (chance(&m->rng, 30))
         SET("hoodie.parquet.compression.codec", chance(&m->rng, 50) ? "snappy" : "uncompressed");
     /* Of lsm_tree tables the model does not follow which deletes go with a small file that is written anew. */
@@ -237,8 +242,9 @@ static void model_init(struct model *m, uint64_t seed, const char *folder)
     choose_schema(m);
     choose_keys(m);
     TRACE(m, "table %s %s %s ordering %d key form %d buckets %d keys %d marks %d columns %zu of %zu\n",
-          m->lsm ? "lsm" : "cow", m->simple_index ? "simple" : "bucket", m->event_time ? "event" : "commit", m->ordering_count, (int)m->key_form,
-          m->buckets, m->key_count, m->marks, m->columns, m->field_count);
+          m->lsm ? "lsm" : "cow", m->simple_index ? "simple" : "bucket", m->event_time ? "event" : "commit",
+          m->ordering_count, (int)m->key_form, m->buckets, m->key_count, m->marks, m->columns,
+          m->field_count);
     create(m);
     reopen(m);
 }
@@ -415,6 +421,8 @@ static void replay(const struct model *m, const char *as_of, struct state *s)
         if (!e->active || (*as_of && strcmp(e->instant, as_of) > 0))
             continue;
         s->columns = e->columns;
+        if (e->is_log_compaction)
+            continue;
         if (e->is_compaction)
             replay_compaction(m, e, s);
         else if (is_replacement(e))
@@ -577,7 +585,9 @@ static struct event *new_event(struct model *m, size_t columns)
 
 static void write_some(struct model *m, enum sluice_operation operation);
 static void schedule(struct model *m);
+static void schedule_logs(struct model *m);
 static void execute(struct model *m);
+static void execute_logs(struct model *m);
 
 /* Somebody else's commit while a writer of ours has rows but no instant yet. */
 static void change_meanwhile(struct model *m)
@@ -637,6 +647,23 @@ static void task_rows(sl_batch *batch, const struct op *ops, uint32_t task, stru
     ok(api_export_stream(stream, out));
 }
 
+/* Services while a write is begun, as of another process. */
+static void serve_meanwhile(struct model *m)
+{
+    sluice_table *ours = m->table;
+    TRACE(m, "beside a writer:\n");
+    m->table = NULL;
+    m->writer_at_work = true;
+    reopen(m);
+    for (int64_t steps = 1 + pick(&m->rng, 3); steps > 0; steps--) {
+        void (*const services[])(struct model *) = {schedule, execute, schedule_logs, execute_logs};
+        services[pick(&m->rng, 4)](m);
+    }
+    sluice_table_close(m->table);
+    m->table = ours;
+    m->writer_at_work = false;
+}
+
 /* As a distributed engine writes: planned, routed, run task by task (some twice), committed. */
 static void write_as_job(struct model *m, enum sluice_operation operation, struct op *ops, size_t count,
                          sluice_commit_info *info)
@@ -661,6 +688,8 @@ static void write_as_job(struct model *m, enum sluice_operation operation, struc
     }
     OK(sluice_job_plan_write(m->table, operation, tasks, &job, &e));
     assert_int_equal(sluice_job_tasks(job), tasks);
+    if (m->lsm && chance(&m->rng, 40))
+        serve_meanwhile(m);
     for (uint32_t t = tasks; t-- > 0;)
         for (int runs = chance(&m->rng, 20) ? 2 : 1; runs > 0; runs--, done++) {
             struct ArrowArrayStream rows;
@@ -782,12 +811,20 @@ static struct event *pending_compaction(struct model *m)
     return NULL;
 }
 
+static struct event *pending_log_compaction(struct model *m)
+{
+    for (size_t i = 0; i < m->event_count; i++)
+        if (m->events[i].is_log_compaction && !m->events[i].active)
+            return &m->events[i];
+    return NULL;
+}
+
 static void schedule(struct model *m)
 {
     char instant[32];
     sluice_error e;
     uint64_t tasks = 0;
-    if (pending_compaction(m))
+    if (pending_compaction(m) || pending_log_compaction(m))
         return;
     struct state s;
     replay(m, "", &s);
@@ -809,12 +846,29 @@ static void schedule(struct model *m)
     snprintf(event->instant, sizeof event->instant, "%s", instant);
 }
 
-static void execute_in_parts(struct model *m, const char *instant)
+/* Which groups have logs enough is not the model's business: no row may change. */
+static void schedule_logs(struct model *m)
+{
+    char instant[32];
+    sluice_error e;
+    if (pending_log_compaction(m))
+        return;
+    OK(sluice_service_schedule(m->table, SLUICE_LOG_COMPACT, instant, NULL, &e));
+    TRACE(m, "%s plan of logs\n", instant);
+    if (!*instant)
+        return;
+    struct event *event = new_event(m, 0);
+    event->is_log_compaction = true;
+    event->active = false;
+    snprintf(event->instant, sizeof event->instant, "%s", instant);
+}
+
+static void execute_in_parts(struct model *m, enum sluice_service service, const char *instant)
 {
     sluice_error e;
     sluice_job *job;
     sluice_commit_info info = {.size = sizeof info};
-    OK(sluice_job_plan(m->table, SLUICE_COMPACT, instant, &job, &e));
+    OK(sluice_job_plan(m->table, service, instant, &job, &e));
     size_t tasks = sluice_job_tasks(job), count = 0;
     void **results = calloc(tasks * 2 + 1, sizeof *results);
     size_t *sizes = calloc(tasks * 2 + 1, sizeof *sizes);
@@ -833,26 +887,59 @@ static void execute_in_parts(struct model *m, const char *instant)
     free(sizes);
 }
 
+/* Columns of the table after a service. While a writer is at work it says nothing of them, and what was said before it
+ * counts. */
+static size_t columns_after(const struct model *m, const struct event *event)
+{
+    size_t columns = m->created_columns;
+    if (!m->writer_at_work)
+        return table_columns(m);
+    for (const struct event *e = m->events; e < event; e++)
+        if (e->active)
+            columns = e->columns;
+    return columns;
+}
+
+static void execute_service(struct model *m, enum sluice_service service, struct event *event)
+{
+    sluice_error e;
+    sluice_commit_info info = {.size = sizeof info};
+    TRACE(m, "%s executed\n", event->instant);
+    if (chance(&m->rng, 30)) {
+        execute_in_parts(m, service, event->instant);
+    } else {
+        OK(sluice_service_run(m->table, service, chance(&m->rng, 50) ? event->instant : NULL, &info, &e));
+        assert_string_equal(info.instant, event->instant);
+    }
+    event->columns = columns_after(m, event);
+    event->active = true;
+}
+
+static void execute_logs(struct model *m)
+{
+    struct event *event = pending_log_compaction(m);
+    if (event)
+        execute_service(m, SLUICE_LOG_COMPACT, event);
+}
+
 static void execute(struct model *m)
 {
     struct event *event = pending_compaction(m);
-    sluice_error e;
-    sluice_commit_info info = {.size = sizeof info};
     if (!event)
         return;
-    TRACE(m, "%s executed\n", event->instant);
-    if (chance(&m->rng, 30)) {
-        execute_in_parts(m, event->instant);
-    } else {
-        OK(sluice_service_run(m->table, SLUICE_COMPACT, chance(&m->rng, 50) ? event->instant : NULL, &info,
-                              &e));
-        assert_string_equal(info.instant, event->instant);
-    }
     for (const struct event *after = event + 1; after < m->events + m->event_count; after++)
         for (int p = 0; p < PARTITIONS_MAX; p++)
             event->replaces[p] = event->replaces[p] || after->replaces[p];
-    event->columns = table_columns(m);
-    event->active = true;
+    execute_service(m, SLUICE_COMPACT, event);
+}
+
+/* A service that began while it was written stands after it. */
+static bool is_overtaken(const struct model *m, const struct event *event)
+{
+    for (size_t i = 0; i < m->event_count; i++)
+        if (strcmp(m->events[i].instant, event->instant) > 0)
+            return true;
+    return false;
 }
 
 /* Takes back the newest write or compaction, or the plan that waits. */
@@ -872,6 +959,11 @@ static void roll_back(struct model *m)
         fail_msg("a plan with newer writes was rolled back");
     }
     TRACE(m, "%s is rolled back\n", newest->instant);
+    if (is_overtaken(m, newest)) {
+        assert_int_equal(sluice_table_rollback(m->table, newest->instant, instant, &files, &e),
+                         SLUICE_E_INPUT);
+        return;
+    }
     OK(sluice_table_rollback(m->table, newest->instant, instant, &files, &e));
     if (!newest->is_compaction && newest->columns > (m->event_count > 1 ? newest[-1].columns : 0))
         TRACE(m, "(it had brought columns)\n");
@@ -1156,6 +1248,46 @@ static void check_query(struct model *m)
     free(actual);
 }
 
+/* Some keys, there or not: the rows that the model has of them. */
+static void check_lookup(struct model *m)
+{
+    enum { MOST = 8 };
+    struct state s;
+    struct projection projection;
+    struct text lines = {0}, found = {0};
+    struct ArrowArrayStream rows;
+    const char *keys[MOST];
+    const sl_type *schema;
+    sluice_error e;
+    size_t count = 0;
+    replay(m, "", &s);
+    if (s.columns == 0)
+        s.columns = m->created_columns;
+    choose_projection(m, s.columns, &projection);
+    sluice_lookup_options options = {
+        .size = sizeof options, .columns = projection.names, .column_count = projection.count};
+    ok(sl_type_struct(m->fields, s.columns, &schema));
+    text_append(&lines, "", 0);
+    text_append(&found, "", 0);
+    for (int k = (int)pick(&m->rng, m->key_count); k < m->key_count && count < MOST;
+         k += 1 + (int)pick(&m->rng, 5)) {
+        keys[count++] = m->keys[k].record;
+        if (s.now[k] && !s.now[k]->is_delete)
+            append_expected(m, s.now[k], schema, &projection, &lines);
+    }
+    sl_type_unref(schema);
+    OK(sluice_lookup(m->table, keys, count, &options, &rows, &e));
+    OK(append_stream(&rows, &found, &e));
+    char *expected = sorted_lines(&lines), *actual = sorted_lines(&found);
+    if (strcmp(expected, actual) != 0) {
+        fprintf(stderr, "lookup of %zu keys from \"%s\"\n", count, keys[0]);
+        show_difference(expected, actual);
+        fail_msg("table and model differ");
+    }
+    free(expected);
+    free(actual);
+}
+
 /* ---- the test ------------------------------------------------------------------------------------------ */
 
 static void step(struct model *m)
@@ -1173,9 +1305,13 @@ static void step(struct model *m)
         write_some(m, SLUICE_DELETE);
     else if (choice < 72 && m->lsm)
         schedule(m);
-    else if (choice < 82 && m->lsm)
+    else if (choice < 80 && m->lsm)
         execute(m);
-    else if (choice < 88)
+    else if (choice < 83 && m->lsm)
+        schedule_logs(m);
+    else if (choice < 86 && m->lsm)
+        execute_logs(m);
+    else if (choice < 91)
         roll_back(m);
     else
         reopen(m);
@@ -1214,6 +1350,7 @@ static void test_random_tables(void **state)
             step(&m);
             for (int q = 0; q < 3; q++)
                 check_query(&m);
+            check_lookup(&m);
         }
         check_soundness(&m);
         model_free(&m);

@@ -1,0 +1,236 @@
+/* Lookups through one open handle: what others commit is seen, keys are bytes, partitions narrow, threads share the handle. */
+#include "engine_support.h"
+
+#include <pthread.h>
+
+static char folder[200], path[256];
+static const sl_type *schema;
+
+static sluice_table *open_table(void)
+{
+    sluice_table *table;
+    sluice_error e;
+    OK(sluice_table_open(path, NULL, &table, &e));
+    return table;
+}
+
+static sluice_table *new_table(const char *const *options)
+{
+    static int number;
+    struct ArrowSchema arrow;
+    sluice_error e;
+    snprintf(path, sizeof path, "%s/%d", folder, number++);
+    export_schema(schema, &arrow);
+    OK(sluice_table_create(path, &arrow, options, &e));
+    arrow.release(&arrow);
+    return open_table();
+}
+
+static const char *const plain_table[] = {"hoodie.table.recordkey.fields", "k", "hoodie.table.storage.layout",
+                                          "lsm_tree", NULL};
+
+static void write_line(sluice_table *t, enum sluice_operation operation, const char *json)
+{
+    sl_batch_builder b;
+    sl_batch *batch;
+    sluice_commit_info info;
+    sluice_error e;
+    ok(sl_batch_builder_init(&b, schema));
+    ok(sl_batch_builder_json_line(&b, json, strlen(json)));
+    ok(sl_batch_builder_finish(&b, &batch));
+    sl_batch_builder_free(&b);
+    OK(write_batch(t, operation, batch, &info, &e));
+    sl_batch_unref(batch);
+}
+
+/* The values of column v for the keys, sorted, a line each. */
+static char *values_of(sluice_table *t, const char *const *keys, size_t count,
+                       const sluice_lookup_options *more)
+{
+    static const char *const columns[] = {"v"};
+    sluice_lookup_options options = more ? *more : (sluice_lookup_options){0};
+    struct ArrowArrayStream rows;
+    struct text text = {0};
+    sluice_error e;
+    options.size = sizeof options;
+    options.columns = columns;
+    options.column_count = 1;
+    text_append(&text, "", 0);
+    OK(sluice_lookup(t, keys, count, &options, &rows, &e));
+    OK(append_stream(&rows, &text, &e));
+    return sorted_lines(&text);
+}
+
+static void value_is(sluice_table *t, const char *key, const char *want)
+{
+    char *have = values_of(t, &key, 1, NULL);
+    assert_string_equal(have, want);
+    free(have);
+}
+
+#define ONE "{\"v\":1}\n"
+#define TWO "{\"v\":2}\n"
+
+static void commits_of_others_are_seen(void **state)
+{
+    (void)state;
+    sluice_table *reader = new_table(plain_table), *writer = open_table();
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e;
+    value_is(reader, "a", "");
+    write_line(writer, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    value_is(reader, "a", ONE);
+    value_is(reader, "a", ONE);
+    write_line(writer, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    value_is(reader, "a", TWO);
+    OK(sluice_service_run(writer, SLUICE_COMPACT, NULL, &info, &e));
+    value_is(reader, "a", TWO);
+    write_line(writer, SLUICE_DELETE, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    value_is(reader, "a", "");
+    sluice_table_close(reader);
+    sluice_table_close(writer);
+}
+
+static void undone_commits_are_not_seen(void **state)
+{
+    (void)state;
+    sluice_table *reader = new_table(plain_table), *writer = open_table();
+    sluice_error e;
+    char *timeline, instant[32] = "";
+    write_line(writer, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    write_line(writer, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    value_is(reader, "a", TWO);
+    OK(sluice_table_describe(writer, SLUICE_DESCRIBE_TIMELINE, &timeline, &e));
+    const char *at = timeline;
+    for (const char *next = at; (next = strstr(next, "\"instant\":\""));)
+        at = next += strlen("\"instant\":\"");
+    memcpy(instant, at, 17);
+    sluice_free(timeline);
+    OK(sluice_table_rollback(writer, instant, NULL, NULL, &e));
+    value_is(reader, "a", ONE);
+    sluice_table_close(reader);
+    sluice_table_close(writer);
+}
+
+static void keys_are_bytes(void **state)
+{
+    (void)state;
+    sluice_table *t = new_table(plain_table);
+    const char *key = "a\0b";
+    size_t bytes = 3;
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\\u0000b\",\"p\":\"x\",\"v\":1}");
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    char *have = values_of(t, &key, 1, &(sluice_lookup_options){.key_bytes = &bytes});
+    assert_string_equal(have, ONE);
+    free(have);
+    value_is(t, key, TWO);
+    value_is(t, "", "");
+    have = values_of(t, NULL, 0, NULL);
+    assert_string_equal(have, "");
+    free(have);
+    sluice_table_close(t);
+}
+
+static void partitions_narrow(void **state)
+{
+    (void)state;
+    static const char *const partitioned[] = {"hoodie.table.recordkey.fields", "k",
+                                              "hoodie.table.partition.fields", "p", NULL};
+    static const char *const names[] = {"x", "nowhere"};
+    sluice_table *t = new_table(partitioned);
+    const char *key = "a";
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"y\",\"v\":2}");
+    value_is(t, "a", ONE TWO);
+    char *have = values_of(t, &key, 1, &(sluice_lookup_options){.partitions = names, .partition_count = 2});
+    assert_string_equal(have, ONE);
+    free(have);
+    have = values_of(t, &key, 1, &(sluice_lookup_options){.partitions = names + 1, .partition_count = 1});
+    assert_string_equal(have, "");
+    free(have);
+    sluice_table_close(t);
+}
+
+static void what_cannot_be_looked_up_is_said(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"nope"};
+    const char *key = "a";
+    struct ArrowArrayStream rows;
+    sluice_error e;
+    sluice_table *t = new_table(plain_table);
+    sluice_lookup_options options = {.size = sizeof options, .columns = columns, .column_count = 1};
+    assert_int_equal(sluice_lookup(t, &key, 1, &options, &rows, &e), SLUICE_E_INPUT);
+    assert_non_null(strstr(e.message, "nope"));
+    sluice_table_close(t);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------- */
+
+struct reader {
+    sluice_table *table;
+    atomic_bool *stop;
+    int last;
+    bool went_back;
+};
+
+/* Values only ever grow: a smaller one would be an old view after a new one. */
+static void *read_on(void *argument)
+{
+    struct reader *r = argument;
+    const char *key = "a";
+    while (!atomic_load(r->stop)) {
+        char *text = values_of(r->table, &key, 1, NULL);
+        int value = *text ? atoi(text + strlen("{\"v\":")) : 0;
+        r->went_back = r->went_back || value < r->last;
+        r->last = value;
+        free(text);
+    }
+    return NULL;
+}
+
+static void threads_share_a_handle(void **state)
+{
+    (void)state;
+    enum { READERS = 3, COMMITS = 20 };
+    sluice_table *shared = new_table(plain_table), *writer = open_table();
+    struct reader readers[READERS];
+    pthread_t threads[READERS];
+    atomic_bool stop;
+    atomic_init(&stop, false);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (struct reader){.table = shared, .stop = &stop};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+    }
+    for (int v = 1; v <= COMMITS; v++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"k\":\"a\",\"p\":\"x\",\"v\":%d}", v);
+        write_line(writer, SLUICE_UPSERT, json);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_false(readers[i].went_back);
+    }
+    value_is(shared, "a", "{\"v\":20}\n");
+    sluice_table_close(shared);
+    sluice_table_close(writer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commits_of_others_are_seen),
+        cmocka_unit_test(undone_commits_are_not_seen),
+        cmocka_unit_test(keys_are_bytes),
+        cmocka_unit_test(partitions_narrow),
+        cmocka_unit_test(what_cannot_be_looked_up_is_said),
+        cmocka_unit_test(threads_share_a_handle),
+    };
+    temporary_folder(folder, sizeof folder);
+    ok(sl_schema_parse("k string, p string, v int", &schema));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    sl_type_unref(schema);
+    remove_folder(folder);
+    return failed;
+}

@@ -277,10 +277,13 @@ static int check_arguments(const struct args *args)
     return STATUS_DONE;
 }
 
-/* Lowest first: --props, the shorthands, -c. */
+/* Lowest first: what options bring along, --props, the shorthands, -c. */
 static int gather_settings(struct args *args, const struct settings *direct)
 {
     struct settings from_file = {0};
+    for (int id = 1; id < OPTION_COUNT; id++)
+        if (args->values[id] && cli_options[id].implied[0])
+            settings_set(&args->settings, cli_options[id].implied[0], cli_options[id].implied[1]);
     int status = given(args, OPT_PROPS) ? props_read(args, args->values[OPT_PROPS], &from_file) : STATUS_DONE;
     for (size_t i = 0; !status && i < from_file.count; i++)
         status = setting_checked(args, &args->settings, from_file.items[2 * i], from_file.items[2 * i + 1]);

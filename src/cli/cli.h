@@ -55,6 +55,9 @@ enum option_id {
     OPT_REJECT,
     OPT_DELIMITER,
     OPT_NULL_TEXT,
+    OPT_COMMIT_ROWS,
+    OPT_COMMIT_BYTES,
+    OPT_COMMIT_INTERVAL,
     OPT_WHERE,
     OPT_COLUMNS,
     OPT_META,
@@ -94,6 +97,7 @@ struct option {
     const struct choice *choices; /* ends with a NULL word; NULL: any value */
     const char *help;
     bool is_planned; /* part of the contract, not built yet */
+    const char *implied[2]; /* a setting that comes with the option unless it is given; NULL: none */
 };
 
 struct args;
@@ -145,6 +149,19 @@ void args_free(struct args *args);
 bool given(const struct args *args, enum option_id id);
 /* A whole number >= 0; absent: `otherwise`. */
 int args_number(const struct args *args, enum option_id id, int64_t otherwise, int64_t *out);
+
+/* ---- commits while rows come --------------------------------------------------------------------------- */
+
+struct commit_triggers {
+    bool is_any;
+    int64_t rows;  /* 0: not given, as with the others */
+    double bytes, seconds;
+};
+int commit_triggers_read(const struct args *args, struct commit_triggers *out);
+/* `waited`: seconds since the first of the rows came. */
+bool commit_is_due(const struct commit_triggers *t, uint64_t rows, uint64_t bytes, double waited);
+int64_t commit_batch_rows(const struct commit_triggers *t); /* rows of a batch of the input; 0: as it likes */
+
 /* The position of the option's value among its choices. */
 size_t args_choice(const struct args *args, enum option_id id);
 /* 'a,b' cut up; blanks around names and empty names are dropped. NULL-terminated, *count may be NULL. */

@@ -1,7 +1,9 @@
-/* The writing verbs: inputs -> writer -> one commit; and delete-partition. */
+/* The writing verbs: inputs -> writer -> one commit, or many while the rows come; and delete-partition. */
 #include "inputs.h"
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct write_run {
     const struct args *args;
@@ -12,7 +14,13 @@ struct write_run {
     struct input *inputs;
     size_t input_count;
     struct rejects rejects;
+    struct commit_triggers triggers;
+    double waiting_since; /* of the first row that is not committed; 0: there is none */
+    bool has_committed;
 };
+
+/* How long standard input may be silent before the triggers and signals are looked at. */
+enum { IDLE_MS = 100 };
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
@@ -43,6 +51,64 @@ static int open_table(struct write_run *w)
     return sluice_table_schema(w->table, &w->table_schema, &e) ? fail_error(w->args, &e) : STATUS_DONE;
 }
 
+/* ---- commits ------------------------------------------------------------------------------------------- */
+
+static int commit(struct write_run *w)
+{
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e = {0};
+    if (sluice_writer_commit(w->writer, &info, &e))
+        return fail_error(w->args, &e);
+    w->waiting_since = 0;
+    w->has_committed = true;
+    progress_erase();
+    explain_commit(w->args, &info);
+    print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
+    if (w->triggers.is_any)
+        (void)fflush(stdout); /* main looks at the stream's state */
+    return STATUS_DONE;
+}
+
+static int commit_if_due(struct write_run *w)
+{
+    uint64_t rows, bytes;
+    if (!w->triggers.is_any || !w->writer)
+        return STATUS_DONE;
+    sluice_writer_waiting(w->writer, &rows, &bytes);
+    if (rows && w->waiting_since == 0)
+        w->waiting_since = monotonic_seconds();
+    return commit_is_due(&w->triggers, rows, bytes, monotonic_seconds() - w->waiting_since) ? commit(w)
+                                                                                            : STATUS_DONE;
+}
+
+static int commit_the_rest(struct write_run *w)
+{
+    uint64_t rows, bytes;
+    sluice_writer_waiting(w->writer, &rows, &bytes);
+    int status = rows || !w->has_committed ? commit(w) : STATUS_DONE;
+    progress_end();
+    progress_explain();
+    return status;
+}
+
+static int interrupted_error(const struct write_run *w)
+{
+    sluice_error e = {.code = SLUICE_E_CANCELLED};
+    return fail_error(w->args, &e);
+}
+
+/* Opening an input looks at its first bytes: until there are any, commits and signals must not wait. */
+static int wait_for_input(struct write_run *w, const struct input *input)
+{
+    struct pollfd standard = {.fd = STDIN_FILENO, .events = POLLIN};
+    int status = STATUS_DONE;
+    if (!w->triggers.is_any || strcmp(input->path, "-") != 0)
+        return STATUS_DONE;
+    while (!status && poll(&standard, 1, IDLE_MS) <= 0)
+        status = interrupted() ? interrupted_error(w) : commit_if_due(w);
+    return status;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
@@ -61,7 +127,8 @@ static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
 /* Batch by batch, so that a failure of the input is told as the input's, with its place in the file. */
 static int append_batches(struct write_run *w, const struct input *input, struct ArrowArrayStream *rows)
 {
-    for (;;) {
+    int status = STATUS_DONE;
+    for (; !status; status = commit_if_due(w)) {
         struct ArrowArray batch = {0};
         sluice_error e = {0};
         if (interrupted())
@@ -79,6 +146,7 @@ static int append_batches(struct write_run *w, const struct input *input, struct
         if (e.code)
             return input ? input_error(w->args, input, &e) : fail_error(w->args, &e);
     }
+    return status;
 }
 
 /* Takes over the stream. `input` NULL: rows of the table itself. */
@@ -95,10 +163,14 @@ static int append_inputs(struct write_run *w)
 {
     enum input_use use = w->operation == SLUICE_DELETE ? INPUT_FOR_KEYS : INPUT_FOR_ROWS;
     struct borrowed_schema wanted;
-    int status = inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, &wanted);
+    struct input_pace pace = {commit_batch_rows(&w->triggers), w->triggers.is_any ? IDLE_MS : 0};
+    int status =
+        inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, w->triggers.is_any, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
         struct ArrowArrayStream rows;
-        status = input_rows(w->args, &w->inputs[i], &wanted.schema, &w->rejects, &rows);
+        status = wait_for_input(w, &w->inputs[i]);
+        if (!status)
+            status = input_rows(w->args, &w->inputs[i], &wanted.schema, &pace, &w->rejects, &rows);
         if (!status)
             status = append(w, &w->inputs[i], &rows);
     }
@@ -156,23 +228,12 @@ static int append_matching(struct write_run *w)
 
 /* ---- the verbs ----------------------------------------------------------------------------------------- */
 
-static int commit(struct write_run *w)
-{
-    sluice_commit_info info = {.size = sizeof info};
-    sluice_error e = {0};
-    if (sluice_writer_commit(w->writer, &info, &e))
-        return fail_error(w->args, &e);
-    progress_end();
-    progress_explain();
-    explain_commit(w->args, &info);
-    print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
-    return STATUS_DONE;
-}
-
 static int run_write(const struct args *args, enum sluice_operation operation)
 {
     struct write_run w = {.args = args, .operation = operation, .rejects = {.args = args}};
-    int status = args->argument_count > 1 ? inputs_open(args, 1, &w.inputs, &w.input_count) : STATUS_DONE;
+    int status = commit_triggers_read(args, &w.triggers);
+    if (!status && args->argument_count > 1)
+        status = inputs_open(args, 1, &w.inputs, &w.input_count);
     if (!status)
         status = open_table(&w);
     if (!status)
@@ -181,7 +242,7 @@ static int run_write(const struct args *args, enum sluice_operation operation)
     if (!status)
         status = rejected;
     if (!status)
-        status = commit(&w);
+        status = commit_the_rest(&w);
     sluice_writer_close(w.writer);
     if (w.table_schema.release)
         w.table_schema.release(&w.table_schema);

@@ -132,6 +132,18 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_NULL_TEXT] = {.name = "null-text",
                        .value = "TEXT",
                        .help = "CSV: the unquoted field that means null; default: the empty one"},
+    [OPT_COMMIT_ROWS] = {.name = "commit-rows",
+                         .value = "N",
+                         .implied = {"sluice.flush.spill", "false"},
+                         .help = "commit whenever N rows are waiting, and go on"},
+    [OPT_COMMIT_BYTES] = {.name = "commit-bytes",
+                          .value = "SIZE",
+                          .implied = {"sluice.flush.spill", "false"},
+                          .help = "commit whenever so much is waiting (in memory: 64MiB), and go on"},
+    [OPT_COMMIT_INTERVAL] = {.name = "commit-interval",
+                             .value = "TIME",
+                             .implied = {"sluice.flush.spill", "false"},
+                             .help = "commit whenever rows have waited so long (500ms, 10s, 5m), and go on"},
     [OPT_WHERE] = {.name = "where",
                    .value = "EXPR",
                    .help = "rows for which this is true: \"fare > 10 and region in ('quito', 'lagos')\""},
@@ -184,6 +196,7 @@ const enum option_id cli_common_options[] = {
 #define TABLE_OPTIONS                                                                                        \
     OPT_SCHEMA, OPT_KEY, OPT_PARTITION, OPT_ORDERING, OPT_TYPE, OPT_LAYOUT, OPT_INDEX, OPT_BUCKETS,          \
         OPT_MERGE_MODE, OPT_TABLE_VERSION, OPT_NAME
+#define COMMIT_OPTIONS OPT_COMMIT_ROWS, OPT_COMMIT_BYTES, OPT_COMMIT_INTERVAL
 #define INPUT_OPTIONS OPT_INPUT_FORMAT, OPT_REJECT, OPT_DELIMITER, OPT_NULL_TEXT
 
 static const enum option_id no_options[] = {OPT_NONE};
@@ -210,13 +223,16 @@ const struct verb cli_verbs[] = {
      .summary = "write rows: new keys are inserted, known ones updated",
      .details = "FILE is Parquet, CSV, TSV, JSON lines or Avro, text also compressed by gzip or zstd; `-` is "
                 "standard input and needs "
-                "--input-format. All files of a call become one commit: all of it or nothing. With --key the "
+                "--input-format. All files of a call become one commit: all of it or nothing. With --commit-rows, --commit-bytes or "
+                "--commit-interval there are many, each with its result line, and rows are written as they come; what ends early "
+                "keeps those that are done. With --key the "
                 "table is made when there is "
                 "none, its columns are those of the first file (or of --schema).",
      .example = "sluice upsert lake/trips day1.parquet day2.parquet\n"
                 "zcat feed.jsonl.gz | sluice upsert lake/trips - --input-format jsonl --reject bad.jsonl\n"
+                "feed | sluice upsert lake/trips - --input-format jsonl --commit-interval 10s --commit-rows 1000000\n"
                 "sluice upsert lake/trips trips.csv --key id --partition region --ordering ts",
-     .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
+     .options = OPTIONS(INPUT_OPTIONS, COMMIT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
      .arguments_max = -1,
      .run = cmd_upsert},
@@ -227,7 +243,7 @@ const struct verb cli_verbs[] = {
                 "hoodie.combine.before.insert is true, nor looked up in the table."
                 " Without a bucket index small files are filled first (hoodie.parquet.small.file.limit).",
      .example = "sluice insert lake/trips new.parquet",
-     .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
+     .options = OPTIONS(INPUT_OPTIONS, COMMIT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
      .arguments_max = -1,
      .run = cmd_insert},

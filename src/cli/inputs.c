@@ -276,10 +276,10 @@ void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out)
         }
 }
 
-/* JSON lines from standard input are not looked at: the table's columns are what can come. */
-static bool is_unseen_jsonl(const struct input *input)
+/* Text from standard input that is not looked at: the table's columns are what can come. */
+static bool is_unseen(const struct input *input, bool streaming)
 {
-    return is_jsonl(input) && strcmp(input->path, "-") == 0;
+    return strcmp(input->path, "-") == 0 && (is_jsonl(input) || (streaming && is_csv(input)));
 }
 
 /* The type of a column: the table's, or else the file's. */
@@ -294,12 +294,16 @@ static void want(struct borrowed_schema *out, const struct input *input, const s
         make_text(copy);
 }
 
-static int look_at_all(const struct args *args, struct input *inputs, size_t count, enum input_use use)
+static int look_at_all(const struct args *args, struct input *inputs, size_t count, enum input_use use,
+                       bool streaming)
 {
     int status = STATUS_DONE;
     for (size_t i = 0; i < count && !status; i++)
-        if (!is_unseen_jsonl(&inputs[i]) || use == INPUT_FOR_KEYS)
+        if (!is_unseen(&inputs[i], streaming) || use == INPUT_FOR_KEYS)
             status = input_look(args, &inputs[i]);
+        else if (is_csv(&inputs[i]) && count > 1)
+            status = fail_usage(
+                args, "CSV from standard input that is committed as it comes must be the only input");
     return status;
 }
 
@@ -316,10 +320,11 @@ static int check_complete(const struct args *args, const struct input *inputs, s
 }
 
 int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
-                  const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out)
+                  const struct ArrowSchema *table, enum input_use use, bool streaming,
+                  struct borrowed_schema *out)
 {
     *out = (struct borrowed_schema){0};
-    int status = look_at_all(args, inputs, count, use);
+    int status = look_at_all(args, inputs, count, use, streaming);
     if (status)
         return status;
     int64_t fields = table->n_children;
@@ -327,7 +332,8 @@ int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
         fields += inputs[i].found.n_children;
     borrowed_begin(out, (size_t)fields);
     for (size_t i = 0; i < count; i++) {
-        for (int64_t f = 0; is_jsonl(&inputs[i]) && use == INPUT_FOR_ROWS && f < table->n_children; f++)
+        bool takes_all = is_jsonl(&inputs[i]) || is_unseen(&inputs[i], streaming);
+        for (int64_t f = 0; takes_all && use == INPUT_FOR_ROWS && f < table->n_children; f++)
             want(out, &inputs[i], table->children[f], table, use);
         for (int64_t f = 0; f < inputs[i].found.n_children; f++)
             want(out, &inputs[i], inputs[i].found.children[f], table, use);
@@ -372,7 +378,7 @@ int rejects_close(struct rejects *r)
 }
 
 int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
-               struct rejects *rejects, struct ArrowArrayStream *out)
+               const struct input_pace *pace, struct rejects *rejects, struct ArrowArrayStream *out)
 {
     sluice_error e = {0};
     sluice_input_options options = {.size = sizeof options,
@@ -381,7 +387,9 @@ int input_rows(const struct args *args, struct input *input, const struct ArrowS
                                     .delimiter = delimiter(args),
                                     .null_text = args->values[OPT_NULL_TEXT],
                                     .reject = given(args, OPT_REJECT) ? on_reject : NULL,
-                                    .context = rejects};
+                                    .context = rejects,
+                                    .batch_rows = pace->batch_rows,
+                                    .idle_ms = strcmp(input->path, "-") == 0 ? pace->idle_ms : 0};
     rejects->name = input->name;
     return sluice_input_open(input->path, &options, out, &e) ? input_error(args, input, &e) : STATUS_DONE;
 }

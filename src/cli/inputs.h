@@ -41,8 +41,11 @@ int input_look(const struct args *args, struct input *input);
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
 /* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that
  * lacks one is refused, JSON lines excepted. */
+/* With `streaming` standard input is read as it comes, and never copied if it can be helped: a CSV then has columns of the
+ * table only. */
 int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
-                  const struct ArrowSchema *table, enum input_use use, struct borrowed_schema *out);
+                  const struct ArrowSchema *table, enum input_use use, bool streaming,
+                  struct borrowed_schema *out);
 void borrowed_free(struct borrowed_schema *schema);
 
 /* --reject: the file of bad rows, made when there is the first one. */
@@ -56,8 +59,12 @@ struct rejects {
 int rejects_check(const struct args *args, const struct input *inputs, size_t count);
 int rejects_close(struct rejects *r);
 
+struct input_pace {
+    int64_t batch_rows; /* 0: as it likes */
+    int64_t idle_ms;    /* above 0: a batch without rows when standard input gave none for so long */
+};
 int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
-               struct rejects *rejects, struct ArrowArrayStream *out);
+               const struct input_pace *pace, struct rejects *rejects, struct ArrowArrayStream *out);
 /* fail_error with the copy's path said as standard input. */
 int input_error(const struct args *args, const struct input *input, sluice_error *e);
 

@@ -45,7 +45,7 @@ sl_status merger_offer(struct merger *m, size_t source)
     size_t bound_len;
     int64_t rows;
     bool at_end = !c->view || c->row + 1 == c->view->rows;
-    if (!c->run.copy.offer || !at_end || c->ahead || c->ended || m->plan.keep_duplicates ||
+    if (!c->run.copy.offer || !at_end || c->ahead || c->ended ||
         !smallest_other(m, source, &bound, &bound_len))
         return SL_OK;
     SL_TRY_CTX(c->run.copy.offer(c->run.copy.context, bound, bound_len, &rows), "run %s", c->name);

@@ -32,22 +32,28 @@ static sl_status open_incoming(struct flush_task *t)
     return SL_OK;
 }
 
-static sl_status add_base_run(struct flush_task *t)
+/* What the incoming rows leave alone of the base may go to `w` as it is compressed. */
+static sl_status add_base_run(struct flush_task *t, sl_file_writer *w)
 {
     struct sl_run *runs = sl_calloc(t->run_count + 1, sizeof *runs);
     char *relative = NULL;
     if (!runs)
         return sl_nomem();
+    const sl_table *table = t->flush->table;
     struct sl_run_options options = {
-        .schema = t->flush->schema.full, .sorted = true, .pool = t->flush->table->runtime.pool};
+        .schema = t->flush->schema.full,
+        .sorted = true,
+        .pool = table->runtime.pool,
+        .copy_to = sl_table_setting_true(table, "sluice.compaction.copy", true) ? w : NULL};
     sl_status status = sl_path_join(t->partition, t->group->base->name, &relative);
     if (!status)
-        status = sl_run_open(t->flush->table, relative, &options, &runs[0].rows);
+        status = sl_run_open(table, relative, &options, &runs[0].rows);
     sl_free(relative);
     if (status) {
         sl_free(runs);
         return status;
     }
+    runs[0].copy = sl_run_copying(runs[0].rows);
     runs[0].is_base = true;
     runs[0].name = t->group->base->name;
     if (t->run_count)
@@ -132,9 +138,11 @@ static sl_status write_base(struct flush_task *t)
     sl_file_writer *w = NULL;
     uint64_t bytes;
     sl_status status = SL_OK;
+    SL_GO(sl_file_writer_open(f->table, f->txn, &f->schema, &spec, &w));
+    if (base)
+        SL_GO(add_base_run(t, w));
     SL_GO(flush_merge_rules(t, keeps_duplicates(f), &rules));
     SL_GO(flush_merge_open(t, &rules, &counts, &rows));
-    SL_GO(sl_file_writer_open(f->table, f->txn, &f->schema, &spec, &w));
     SL_GO(drain(rows, w));
     sl_stream_close(rows);
     rows = NULL;
@@ -195,8 +203,6 @@ sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partiti
         status = flush_to_logs(&t);
     } else if (group->base ||
                flush->operation != SL_OP_DELETE) { /* else copy-on-write: nothing there to delete */
-        if (group->base)
-            SL_GO(add_base_run(&t));
         status = write_base(&t);
     }
 done:

@@ -205,6 +205,8 @@ static void reopen(struct model *m)
         SET("hoodie.parquet.page.size", "64");
     if (chance(&m->rng, 50))
         SET("hoodie.parquet.block.size", chance(&m->rng, 50) ? "1" : "2000");
+    if (chance(&m->rng, 60)) /* what a compaction or an upsert leaves alone is copied from page to page */
+        SET("sluice.parquet.page.rows", chance(&m->rng, 50) ? "1" : "3");
     if (chance(&m->rng, 30))
         SET("hoodie.logfile.max.size", "1000");
     if (chance(&m->rng, 70))
@@ -1303,15 +1305,15 @@ static void step(struct model *m)
         write_some(m, chance(&m->rng, 50) ? SLUICE_INSERT : SLUICE_BULK_INSERT);
     else if (choice < 62)
         write_some(m, SLUICE_DELETE);
-    else if (choice < 72 && m->lsm)
+    else if (choice < 69 && m->lsm)
         schedule(m);
-    else if (choice < 80 && m->lsm)
+    else if (choice < 75 && m->lsm)
         execute(m);
     else if (choice < 83 && m->lsm)
         schedule_logs(m);
-    else if (choice < 86 && m->lsm)
+    else if (choice < 88 && m->lsm)
         execute_logs(m);
-    else if (choice < 91)
+    else if (choice < 93)
         roll_back(m);
     else
         reopen(m);

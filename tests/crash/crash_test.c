@@ -250,9 +250,11 @@ struct operation {
     bool may_apply_on_error; /* undoing what is published has no moment before which an error leaves it all */
     bool without_metadata;   /* hoodie.metadata.enable=false */
     bool simple_index;
+    int commits; /* of a stream, which flushes between and within them; 0: one commit, or another operation */
 };
 
-static sl_batch *upserted[2]; /* made once: the test's own rows need memory too */
+/* Made once: the test's own rows need memory too. */
+static sl_batch *upserted[2], *streamed[3][2];
 
 static sl_status write_made(sl_table *t, enum sl_operation operation, int batches)
 {
@@ -263,6 +265,30 @@ static sl_status write_made(sl_table *t, enum sl_operation operation, int batche
         status = sl_writer_append(w, upserted[i]);
     if (!status)
         status = sl_writer_commit(w, &result);
+    sl_writer_close(w);
+    return status;
+}
+
+#define COMMITS_MAX 3
+
+static int commit_limit =
+    COMMITS_MAX; /* so many commits of the stream are done; less to see the table in between */
+
+/* Flushes of the same groups in one instant, then a commit; and again. */
+static sl_status stream(sl_table *t)
+{
+    struct sl_write_result result;
+    sl_writer *w = NULL;
+    sl_status status = sl_writer_open(t, SL_OP_UPSERT, streamed[0][0]->schema, &w);
+    for (int c = 0; c < commit_limit && !status; c++) {
+        for (int i = 0; i < 2 && !status; i++) {
+            status = sl_writer_append(w, streamed[c][i]);
+            if (!status && c != 1)
+                status = sl_writer_flush(w);
+        }
+        if (!status)
+            status = sl_writer_commit(w, &result);
+    }
     sl_writer_close(w);
     return status;
 }
@@ -485,6 +511,8 @@ static const struct operation operations[] = {
     {.name = "lsm upsert, simple index", .lsm = true, .simple_index = true, .run = upsert},
     {.name = "cow upsert, simple index", .simple_index = true, .run = upsert},
     {.name = "lsm upsert", .lsm = true, .run = upsert},
+    {.name = "stream", .lsm = true, .run = stream, .commits = 1},
+    {.name = "stream of commits", .lsm = true, .run = stream, .commits = 3, .may_apply_on_error = true},
     {.name = "lsm delete", .lsm = true, .run = delete_keys},
     {.name = "lsm insert into a new partition", .lsm = true, .run = insert_new_partition},
     {.name = "schedule", .lsm = true, .run = schedule},
@@ -557,7 +585,10 @@ static const struct operation operations[] = {
 /* An operation with its prepared table and the rows there may be. */
 struct scene {
     const struct operation *operation;
-    char start[260], *before, *after, *before_next, *after_next;
+    char start[260];
+    char *rows[COMMITS_MAX + 1],
+        *rows_next[COMMITS_MAX + 1]; /* before, after each commit; and after the next write */
+    int last;                        /* the state after the operation */
     sl_properties options;
 };
 
@@ -568,13 +599,30 @@ static void next_write(const char *path, const sl_properties *options)
     sl_table_close(t);
 }
 
-static void scene_open(struct scene *s, const struct operation *operation)
+/* The table after so many commits of the operation. */
+static void scene_look(struct scene *s, int commits)
 {
     char copy[260];
+    fresh_copy(s->start, "copy", copy, sizeof copy);
+    if (commits > 0) {
+        sl_table *t = open_plain(copy, &s->options);
+        commit_limit = commits;
+        ok(s->operation->run(t));
+        sl_table_close(t);
+    }
+    s->rows[commits] = rows_of(copy);
+    next_write(copy, &s->options);
+    s->rows_next[commits] = rows_of(copy);
+}
+
+static void scene_open(struct scene *s, const struct operation *operation)
+{
     memset(s, 0, sizeof *s);
     s->operation = operation;
     if (operation->without_metadata)
         ok(sl_properties_set(&s->options, "hoodie.metadata.enable", "false"));
+    if (operation->commits)
+        ok(sl_properties_set(&s->options, "sluice.flush.spill", "false"));
     snprintf(s->start, sizeof s->start, "%s/start", root);
     remove_folder(s->start);
     create_table(s->start, operation->lsm, operation->simple_index);
@@ -589,25 +637,17 @@ static void scene_open(struct scene *s, const struct operation *operation)
     sl_table_close(t);
     if (operation->prepare)
         operation->prepare(s->start);
-    s->before = rows_of(s->start);
-    fresh_copy(s->start, "copy", copy, sizeof copy);
-    next_write(copy, &s->options);
-    s->before_next = rows_of(copy);
-    fresh_copy(s->start, "copy", copy, sizeof copy);
-    t = open_plain(copy, &s->options);
-    ok(operation->run(t));
-    sl_table_close(t);
-    s->after = rows_of(copy);
-    next_write(copy, &s->options);
-    s->after_next = rows_of(copy);
+    s->last = operation->commits ? operation->commits : 1;
+    for (int commits = 0; commits <= s->last; commits++)
+        scene_look(s, commits);
 }
 
 static void scene_close(struct scene *s)
 {
-    free(s->before);
-    free(s->after);
-    free(s->before_next);
-    free(s->after_next);
+    for (int i = 0; i <= s->last; i++) {
+        free(s->rows[i]);
+        free(s->rows_next[i]);
+    }
     sl_properties_free(&s->options);
 }
 
@@ -621,29 +661,40 @@ static void expect_rows(const char *path, const char *expected, const char *what
 
 enum outcome { OLD, NEW, EITHER };
 
-/* What a reader sees now, and that the next write and a waiting compaction leave a clean table. True: the table is new. */
-static bool check_aftermath(const struct scene *s, const char *path, enum outcome outcome)
+/* Which of the scene's tables the rows are, the newest where two agree. */
+static int state_of(const struct scene *s, const char *rows)
+{
+    for (int i = s->last; i >= 0; i--)
+        if (strcmp(rows, s->rows[i]) == 0)
+            return i;
+    fail_msg("a table between before and after:\nbefore\n%safter\n%snow\n%s", s->rows[0], s->rows[s->last],
+             rows);
+    return -1;
+}
+
+/* What a reader sees now, and that the next write and a waiting compaction leave a clean table. Gives the number of commits
+ * that are there. */
+static int check_aftermath(const struct scene *s, const char *path, enum outcome outcome)
 {
     bool waiting;
     char *rows = rows_of(path);
-    bool is_old = strcmp(rows, s->before) == 0, is_new = strcmp(rows, s->after) == 0;
-    if (!is_old && !is_new)
-        fail_msg("a table between before and after:\nbefore\n%safter\n%snow\n%s", s->before, s->after, rows);
-    if ((outcome == OLD && !is_old) || (outcome == NEW && !is_new))
-        fail_msg("the table is %s, which does not go with the result", is_new ? "new" : "old");
+    int now = state_of(s, rows);
+    bool is_old = strcmp(rows, s->rows[0]) == 0;
+    if ((outcome == OLD && !is_old) || (outcome == NEW && now != s->last))
+        fail_msg("the table is that of commit %d, which does not go with the result", now);
     free(rows);
     next_write(path, &s->options);
-    expect_rows(path, is_new ? s->after_next : s->before_next, "after the next write");
+    expect_rows(path, s->rows_next[now], "after the next write");
     check_leftovers(path, &waiting);
     if (waiting) {
         sl_table *t = open_plain(path, NULL);
         ok(execute(t));
         sl_table_close(t);
-        expect_rows(path, is_new ? s->after_next : s->before_next, "after the waiting compaction");
+        expect_rows(path, s->rows_next[now], "after the waiting compaction");
         check_leftovers(path, &waiting);
         assert_false(waiting);
     }
-    return is_new && !is_old;
+    return is_old ? 0 : now;
 }
 
 /* ---- death --------------------------------------------------------------------------------------------------- */
@@ -674,7 +725,8 @@ static bool run_in_child(const struct scene *s, const char *path, enum sl_fault_
 static void die_everywhere(const struct scene *s, enum sl_fault_kind kind)
 {
     char path[260];
-    bool through = false, was_new = false;
+    bool through = false;
+    int was = 0;
     uint64_t n = 1;
     for (; !through; n += (uint64_t)stride) {
         fresh_copy(s->start, "victim", path, sizeof path);
@@ -682,10 +734,10 @@ static void die_everywhere(const struct scene *s, enum sl_fault_kind kind)
         snprintf(stop, sizeof stop, "%s %s change %" PRIu64 "%s", s->operation->name,
                  kind == SL_FAULT_EXIT_TORN ? "died inside" : "died before", n,
                  through ? ": got through" : "");
-        bool is_new = check_aftermath(s, path, through ? NEW : EITHER);
-        if (was_new && !is_new)
-            fail_msg("the operation was there when it died earlier");
-        was_new = is_new;
+        int now = check_aftermath(s, path, through ? NEW : EITHER);
+        if (now < was)
+            fail_msg("commit %d was there when it died earlier", was);
+        was = now;
     }
     assert_true(n > 2); /* it was stopped at least once */
 }
@@ -852,10 +904,17 @@ int main(int argc, char **argv)
                             "lsm overwrite",
                             "lsm upsert, simple index",
                             "log compaction",
-                            "schedule of logs"};
+                            "schedule of logs",
+                            "stream"};
     temporary_folder(root, sizeof root);
     upserted[0] = make_rows("a", 0, 14, 5, "upserted");
     upserted[1] = make_rows("b", 4, 12, 5, "upserted");
+    for (int c = 0; c < COMMITS_MAX; c++)
+        for (int i = 0; i < 2; i++)
+            streamed[c][i] = make_rows(i   ? "a"
+                                       : c ? "b"
+                                           : "a",
+                                       2 * c, 9 + i, 5 + 2 * c + i, i ? "later" : "earlier");
     if (getenv("SL_TEST_QUICK"))
         stride = 5;
     for (size_t i = 0; i < 2 * OPERATIONS; i++) {
@@ -876,6 +935,9 @@ int main(int argc, char **argv)
     int failed = _cmocka_run_group_tests("crash", tests, count, NULL, NULL);
     sl_batch_unref(upserted[0]);
     sl_batch_unref(upserted[1]);
+    for (int c = 0; c < COMMITS_MAX; c++)
+        for (int i = 0; i < 2; i++)
+            sl_batch_unref(streamed[c][i]);
     remove_folder(root);
     return failed;
 }

@@ -41,7 +41,7 @@ def make_files():
 def sums(spark, path, vectorised):
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
     rows = spark.read.parquet(path)
-    found = rows.where("name = 'key-00012345' and id = 12345").selectExpr("count(*)").collect()[0][0]  # by filter and page index
+    found = rows.where("name = 'key-00012345' and id = 12345 and d = 1543.125").selectExpr("count(*)").collect()[0][0]  # by filter and page index
     return tuple(rows.selectExpr(*SUMS).collect()[0]) + (found,)
 
 

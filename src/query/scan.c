@@ -294,18 +294,38 @@ sl_status scan_result_stream(const sl_runtime *runtime, sl_read_stats *stats, sl
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
+#define LOOKUP_KEYS_MAX 1000 /* more are found faster by reading on */
+
+static bool orders_strictly(const struct scan *s)
+{
+    return strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0;
+}
+
+/* An expression that leaves a few keys possible is a lookup, filtered by the rest of it. */
+static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_stream **out)
+{
+    if (s->has_keys && s->prunes && s->keys.count <= LOOKUP_KEYS_MAX && !orders_strictly(s))
+        return sl_slice_lookup(s->table, slice,
+                               &(struct sl_lookup_options){.schema = s->read_schema,
+                                                           .table_schema = s->table_schema,
+                                                           .keys = &s->keys,
+                                                           .stats = s->stats,
+                                                           .pool = s->pool},
+                               out);
+    struct sl_slice_options o = {.schema = s->read_schema,
+                                 .table_schema = s->table_schema,
+                                 .strict_order = orders_strictly(s),
+                                 .filter = s->where && s->prunes ? &s->filter : NULL,
+                                 .stats = s->stats,
+                                 .pool = s->pool};
+    return sl_slice_open(s->table, slice, &o, out);
+}
+
 sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
 {
     const struct scan *s = context;
-    struct sl_slice_options o = {
-        .schema = s->read_schema,
-        .table_schema = s->table_schema,
-        .strict_order = strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0,
-        .filter = s->where && s->prunes ? &s->filter : NULL,
-        .stats = s->stats,
-        .pool = s->pool};
     sl_stream *rows;
-    SL_TRY(sl_slice_open(s->table, &s->slices[index], &o, &rows));
+    SL_TRY(open_rows(s, &s->slices[index], &rows));
     if (s->where)
         SL_TRY(filter_stream(s, rows, &rows));
     if (s->read_schema->field_count == s->schema->field_count) {

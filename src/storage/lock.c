@@ -15,7 +15,8 @@ struct sl_storage_lock_handle {
     char *path;
 };
 
-#define POLL_MS 20
+#define POLL_MS_MAX                                                                                          \
+    20 /* most locks are held for a moment: asked for again soon at first, then less and less often */
 
 static sl_status open_lock_file(sl_storage *storage, const char *path, int *fd)
 {
@@ -47,6 +48,7 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
         return status;
     }
     double deadline = sl_monotonic() + (double)wait_ms / 1000.0;
+    int64_t pause = 1;
     while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             status = sl_io("lock file %s: %s", path, strerror(errno));
@@ -57,7 +59,8 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
             sl_storage_unlock(lock);
             return status;
         }
-        sl_sleep_ms(POLL_MS);
+        sl_sleep_ms(pause);
+        pause = pause * 2 < POLL_MS_MAX ? pause * 2 : POLL_MS_MAX;
     }
     *out = lock;
     return SL_OK;

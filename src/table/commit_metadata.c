@@ -23,7 +23,8 @@ static json_t *stat_json(const sl_write_stat *s)
         "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
         "totalWriteBytes", (json_int_t)s->bytes, "totalWriteErrors", (json_int_t)0, //
         "partitionPath", s->partition, "fileSizeInBytes", (json_int_t)s->bytes,     //
-        "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks", (json_int_t)0,
+        "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks",
+        (json_int_t)s->log_files_compacted, /* a native log is one block */
         "totalCorruptLogBlock", (json_int_t)0, "totalRollbackBlocks", (json_int_t)0, //
         "totalLogReadTimeMs", (json_int_t)0,                                         //
         "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                //

@@ -1,6 +1,6 @@
 /*
- * Many at one table: writers, compacting loops, readers, and a writer that is killed, as processes and as threads with
- * handles of their own.
+ * Many at one table: writers, compacting loops (both kinds, planned here and executed there), readers, and writers and
+ * compactors that are killed, as processes and as threads with handles of their own.
  *
  * Every write brings ROWS rows of new keys over all partitions and buckets, marked with the write's name, and one row of a
  * key that all writers share. So a reader can tell a half commit (a name with fewer rows) and a lost one (a name that was
@@ -150,7 +150,7 @@ static bool read_table(struct worker *w, sluice_table *t, struct seen *s)
 
 static bool open_table(struct worker *w, sluice_table **t)
 {
-    const char *patient[] = {"sluice.threads", "2", NULL};
+    const char *patient[] = {"sluice.threads", "2", "hoodie.log.compaction.blocks.threshold", "2", NULL};
     const char *impatient[] = {"sluice.threads", "1", "hoodie.write.lock.wait_time_ms", "1", NULL};
     sluice_error e;
     return sluice_table_open(w->path, w->impatient ? impatient : patient, t, &e) ? failed(w, "opening", &e)
@@ -203,16 +203,25 @@ static bool run_writer(struct worker *w)
     return fine;
 }
 
+/* Plans, executes, or both; a busy neighbour is no failure. */
+static int serve_once(struct worker *w, sluice_table *t, sluice_error *e)
+{
+    static const enum sluice_service services[] = {SLUICE_COMPACT, SLUICE_LOG_COMPACT, SLUICE_LOG_COMPACT,
+                                                   SLUICE_DUE};
+    enum sluice_service service = services[pick(&w->rng, 4)];
+    char instant[32];
+    sluice_commit_info info = {.size = sizeof info};
+    return chance(&w->rng, 40) ? sluice_service_schedule(t, service, instant, NULL, e)
+                               : sluice_service_run(t, service, NULL, &info, e);
+}
+
 static bool run_compactor(struct worker *w)
 {
     sluice_table *t = NULL;
     bool fine = open_table(w, &t);
     while (fine && sl_monotonic() < w->end) {
         sluice_error e;
-        char instant[32];
-        sluice_commit_info info = {.size = sizeof info};
-        int code = chance(&w->rng, 50) ? sluice_service_schedule(t, SLUICE_COMPACT, instant, NULL, &e)
-                                       : sluice_service_run(t, SLUICE_COMPACT, NULL, &info, &e);
+        int code = serve_once(w, t, &e);
         if (code && code != SLUICE_E_BUSY && code != SLUICE_E_CONFLICT)
             fine = failed(w, "compacting", &e);
         w->successes += !code;
@@ -341,20 +350,22 @@ static pid_t start_process(struct worker *w)
     return pid;
 }
 
-/* A writer that is killed again and again, each time with a successor that writes other names. */
-static void kill_writers(struct worker *victim)
+/* A worker that is killed again and again: a writer, each time with a successor that writes other names, or a compactor. */
+static void kill_workers(struct worker *victim, bool lsm)
 {
     struct rng rng = {seed};
     victim->number = WRITERS;
     for (int life = 0; sl_monotonic() < victim->end; life++) {
         int status;
+        victim->role = lsm && chance(&rng, 50) ? COMPACTOR : WRITER;
+        victim->rng.state = seed + (uint64_t)life;
         victim->first_round = life * 60;
         pid_t pid = start_process(victim);
         sl_sleep_ms(20 + pick(&rng, 250));
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-            fail_msg("the writer that was to be killed failed before");
+            fail_msg("the worker that was to be killed failed before");
     }
 }
 
@@ -370,7 +381,7 @@ static void race_of_processes(bool lsm)
         pids[i] = start_process(&workers[i]);
     victim = workers[0];
     snprintf(victim.done_file, sizeof victim.done_file, "%s/done.victim", folder);
-    kill_writers(&victim);
+    kill_workers(&victim, lsm);
     for (size_t i = 0; i < count; i++) {
         int status;
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);

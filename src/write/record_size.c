@@ -5,8 +5,29 @@
 #define COMMITS_MAX 5 /* _hoodie.record.size.estimator.max.commits */
 
 struct sums {
-    int64_t bytes, rows;
+    int64_t bytes, rows, files;
 };
+
+/* When a commit is a good sample, and what of its files is not rows. */
+struct sampling {
+    double least_bytes;
+    int64_t metadata_bytes, fallback;
+};
+
+static sl_status sampling_read(const sl_table *table, struct sampling *out)
+{
+    const char *threshold = sl_table_setting(table, "hoodie.record.size.estimation.threshold", "1.0");
+    uint64_t small_limit;
+    char *end;
+    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.small.file.limit", 100 << 20, &small_limit));
+    SL_TRY(sl_table_setting_int(table, "hoodie.copyonwrite.record.size.estimate", 1024, &out->fallback));
+    SL_TRY(sl_table_setting_int(table, "hoodie.record.size.estimator.average.metadata.size", 0,
+                                &out->metadata_bytes));
+    out->least_bytes = strtod(threshold, &end) * (double)small_limit;
+    if (*end || !*threshold)
+        return sl_input("setting hoodie.record.size.estimation.threshold: \"%s\" is no number", threshold);
+    return out->fallback > 0 ? SL_OK : sl_input("hoodie.copyonwrite.record.size.estimate must be above 0");
+}
 
 /* Of a delta commit only base files count: a log's records are not what is packed. */
 static void add_stats(const json_t *commit, bool bases_only, struct sums *s)
@@ -21,6 +42,7 @@ static void add_stats(const json_t *commit, bool bases_only, struct sums *s)
             continue;
         s->bytes += json_integer_value(json_object_get(stat, "totalWriteBytes"));
         s->rows += json_integer_value(json_object_get(stat, "numWrites"));
+        s->files++;
     }
 }
 
@@ -32,11 +54,9 @@ static bool counts(const sl_instant *instant)
 
 sl_status record_size_estimate(const sl_table *table, const sl_timeline *timeline, int64_t *out)
 {
-    uint64_t small_limit;
-    int64_t fallback;
-    SL_TRY(sl_table_setting_bytes(table, "hoodie.parquet.small.file.limit", 100 << 20, &small_limit));
-    SL_TRY(sl_table_setting_int(table, "hoodie.copyonwrite.record.size.estimate", 1024, &fallback));
-    *out = fallback > 0 ? fallback : 1024;
+    struct sampling sampling;
+    SL_TRY(sampling_read(table, &sampling));
+    *out = sampling.fallback;
     int seen = 0;
     for (size_t i = timeline->count; i-- > 0 && seen < COMMITS_MAX;) {
         const sl_instant *instant = &timeline->instants[i];
@@ -48,7 +68,8 @@ sl_status record_size_estimate(const sl_table *table, const sl_timeline *timelin
         SL_TRY(sl_instant_json(table, instant, SL_COMPLETED, &commit));
         add_stats(commit, instant->completed_as == SL_ACTION_DELTACOMMIT, &s);
         json_decref(commit);
-        if (s.rows <= 0 || s.bytes <= 0 || (uint64_t)s.bytes <= small_limit) /* too small a sample */
+        s.bytes -= s.files * sampling.metadata_bytes;
+        if (s.rows <= 0 || s.bytes <= 0 || (double)s.bytes <= sampling.least_bytes) /* too small a sample */
             continue;
         *out = (s.bytes + s.rows - 1) / s.rows;
         return SL_OK;

@@ -143,9 +143,16 @@ typedef struct sl_instant {
     enum sl_instant_state state;
     bool has_requested, has_inflight;
 } sl_instant;
+/* A write that was moved to the archived timeline. */
+struct sl_archived_instant {
+    char requested[SL_INSTANT_BYTES], completed[SL_INSTANT_BYTES];
+};
 typedef struct sl_timeline {
     sl_instant *instants; /* by requested time */
     size_t count;
+    struct sl_archived_instant *archived; /* by requested time; loaded when a view needs it */
+    size_t archived_count;
+    bool history_is_loaded;
     char first_commit[SL_INSTANT_BYTES]; /* oldest active instant of a writing action; "": none. Older
                                             instants are archived, so completed. */
 } sl_timeline;
@@ -159,8 +166,8 @@ bool sl_action_writes(
     enum sl_action action); /* commit, deltacommit, replacecommit, clustering, compaction, logcompaction */
 bool sl_action_is_service(enum sl_action action); /* compaction, logcompaction, clustering: their plan is requested */
 const sl_instant *sl_timeline_last_write(const sl_timeline *timeline); /* newest completed; NULL: none */
-/* Completion time of a writing instant: of the active timeline; of an archived one its requested time stands
- * in. NULL: not completed. */
+/* Completion time of a writing instant, NULL: not completed. Of an archived one it is that of the archived timeline where
+ * that is loaded and has it; else the requested time stands in. */
 const char *sl_timeline_completion(const sl_timeline *timeline, const char *requested);
 bool sl_timeline_is_pending(const sl_timeline *timeline, const char *requested); /* whatever its action */
 /* File name of an instant in a state: "T.commit.requested", "T.inflight", "T_C.deltacommit". `out` needs 96

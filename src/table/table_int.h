@@ -41,6 +41,13 @@ bool parse_int(const char *text, int64_t *out);
 SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);
 SL_MUST_USE sl_status timeline_path(const sl_table *table, const char *file, char **out);
 
+/* The archived timeline, for sl_timeline_completion. A table without one is fine. */
+SL_MUST_USE sl_status timeline_load_history(const sl_table *table, sl_timeline *timeline);
+void timeline_free_history(sl_timeline *timeline);
+/* NULL: it is not there. */
+const char *timeline_archived_completion(const sl_timeline *timeline, const char *requested);
+bool timeline_action_writes(const char *name); /* of an action by name; false for unknown ones */
+
 /* Marker files of an instant (spec/timeline.md 9.1): relative data file paths, both kinds of marker folder.
  * Missing: empty. */
 SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files,

@@ -47,6 +47,8 @@ static enum sl_action action_named(const char *name, size_t len)
     return SL_ACTION_UNKNOWN;
 }
 
+bool timeline_action_writes(const char *name) { return sl_action_writes(action_named(name, strlen(name))); }
+
 /* ---- file names ---------------------------------------------------------------------------------------- */
 
 static bool take_time(const char **at, char *out)
@@ -185,6 +187,7 @@ done:
 void sl_timeline_free(sl_timeline *timeline)
 {
     sl_free(timeline->instants);
+    timeline_free_history(timeline);
     memset(timeline, 0, sizeof *timeline);
 }
 
@@ -236,7 +239,10 @@ const char *sl_timeline_completion(const sl_timeline *timeline, const char *requ
         if (actions[timeline->instants[i].action].writes)
             return timeline->instants[i].state == SL_COMPLETED ? timeline->instants[i].completed : NULL;
     /* Older than everything active: archived, so completed (spec/timeline.md 9.3, 12). */
-    return *timeline->first_commit && strcmp(requested, timeline->first_commit) < 0 ? requested : NULL;
+    if (!*timeline->first_commit || strcmp(requested, timeline->first_commit) >= 0)
+        return NULL;
+    const char *completed = timeline_archived_completion(timeline, requested);
+    return completed ? completed : requested;
 }
 
 /* ---- contents ------------------------------------------------------------------------------------------ */

@@ -224,8 +224,15 @@ static void files_free(sl_data_file *files, size_t count)
     sl_free(files);
 }
 
+/* The slice of a log goes by its completion; of archived instants that stands in the archived timeline, which is read only
+ * for logs that outlived their instant's stay on the active one. */
+static bool is_archived(const sl_timeline *timeline, const char *requested)
+{
+    return *timeline->first_commit && strcmp(requested, timeline->first_commit) < 0;
+}
+
 /* Completed data files of a folder, sorted; names that are none are left alone. */
-static sl_status partition_files(const sl_table *table, const sl_timeline *timeline, const char *partition,
+static sl_status partition_files(const sl_table *table, sl_timeline *timeline, const char *partition,
                                  sl_data_file **out, size_t *out_count)
 {
     char *path;
@@ -247,6 +254,8 @@ static sl_status partition_files(const sl_table *table, const sl_timeline *timel
         sl_file_name_parse(listing.entries[i].name, &f->parts);
         if (!is_log(f->parts.kind) && f->parts.kind != SL_FILE_BASE)
             continue;
+        if (is_log(f->parts.kind) && is_archived(timeline, f->parts.instant) && !timeline->history_is_loaded)
+            SL_GO(timeline_load_history(table, timeline));
         const char *completed = sl_timeline_completion(timeline, f->parts.instant);
         if (!completed)
             continue;
@@ -302,7 +311,7 @@ static sl_status group_make(sl_partition *partition, const struct marks *marks, 
     return group_slices(group, pending ? pending->instant : NULL);
 }
 
-static sl_status partition_load(const sl_table *table, const sl_timeline *timeline, const struct marks *marks,
+static sl_status partition_load(const sl_table *table, sl_timeline *timeline, const struct marks *marks,
                                 sl_partition *partition)
 {
     sl_data_file *files = NULL;
@@ -337,7 +346,7 @@ static void partition_free(sl_partition *partition)
 
 /* A partition that lost its metadata file would read as no rows. What never was committed, or is replaced, is not
  * missed. */
-static sl_status check_unmarked(const sl_table *table, const sl_timeline *timeline, const struct marks *marks,
+static sl_status check_unmarked(const sl_table *table, sl_timeline *timeline, const struct marks *marks,
                                 const sl_strings *folders)
 {
     for (size_t i = 0; i < folders->count; i++) {

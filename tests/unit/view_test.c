@@ -103,6 +103,91 @@ static void check(const struct test_table *t, const char *as_of, const char *sli
     sl_view_free(&view);
 }
 
+/* ---- archived instants --------------------------------------------------------------------------------- */
+
+/* A file of the archived timeline with instants "20 41 deltacommit", and a manifest that names it. */
+static void archive(const struct test_table *t, const char *const *lines)
+{
+    static const char text[] =
+        "instantTime string, completionTime string, action string, metadata binary, plan binary, version int";
+    const sl_type *schema;
+    sl_batch_builder b = {0};
+    sl_batch *batch;
+    char path[1024];
+    sl_output *output;
+    sl_parquet_writer *w;
+    OK(sl_schema_parse(text, &schema));
+    OK(sl_batch_builder_init(&b, schema));
+    for (size_t i = 0; lines[i]; i++) {
+        char requested[24], completed[24], action[24], json[256];
+        assert_int_equal(sscanf(lines[i], "%23s %23s %23s", requested, completed, action), 3);
+        snprintf(json, sizeof json,
+                 "{\"instantTime\":\"%s\",\"completionTime\":\"%s\",\"action\":\"%s\",\"version\":1}",
+                 requested, completed, action);
+        OK(sl_batch_builder_json_line(&b, json, strlen(json)));
+    }
+    OK(sl_batch_builder_finish(&b, &batch));
+    put_text(t, ".hoodie/timeline/history/manifest_1", "{\"files\":[]}");
+    put_text(t, ".hoodie/timeline/history/manifest_2",
+             "{\"files\":[{\"fileName\":\"10_39_0.parquet\",\"fileLen\":1}]}");
+    snprintf(path, sizeof path, "%s/.hoodie/timeline/history/10_39_0.parquet", t->root);
+    OK(sl_storage_create(t->table->storage, path, &output));
+    OK(sl_parquet_writer_new(output, schema, NULL, &w));
+    OK(sl_parquet_writer_write(w, batch));
+    OK(sl_parquet_writer_finish(w, NULL));
+    OK(sl_output_finish(output));
+    sl_batch_unref(batch);
+    sl_batch_builder_free(&b);
+    sl_type_unref(schema);
+}
+
+/* Delta commit 20 completed at 41, after compaction 30: its log lies on the new base. Without the archived timeline its
+ * requested time stands in, and the log would be taken for folded. */
+static void archived_logs_go_by_their_completion(void **state)
+{
+    (void)state;
+    for (int with_history = 0; with_history < 2; with_history++) {
+        struct test_table t = with_partition();
+        lay(&t, (const char *const[]){"50_51.deltacommit", NULL},
+            (const char *const[]){"g_1-0-1_10.parquet", "g_1-0-1_20_1.log.parquet",
+                                  "g_1-0-1_25_1.log.parquet", "g_1-0-1_30.parquet",
+                                  "g_1-0-1_50_1.log.parquet", NULL});
+        if (with_history)
+            archive(&t, (const char *const[]){"10 11 deltacommit", "20 41 deltacommit", "22 23 clean",
+                                              "25 26 deltacommit", "30 39 commit", NULL});
+        check(&t, NULL,
+              with_history ? "30 b30 L20.1 L50.1 | 10 b10 L25.1" : "30 b30 L50.1 | 10 b10 L20.1 L25.1",
+              with_history ? "30 20 50" : "30 50", "30");
+        table_gone(&t);
+    }
+}
+
+/* The reference's own archive: six actions of spec/timeline.md's vectors, among them a compaction stored as commit. */
+static void archives_of_the_reference_are_read(void **state)
+{
+    (void)state;
+    struct test_table t = with_partition();
+    static const char *const names[] = {"20261130025537907_20261130025552876_0.parquet", "manifest_1",
+                                        "_version_"};
+    for (size_t i = 0; i < 3; i++) {
+        char path[128], target[128];
+        snprintf(path, sizeof path, "timeline/v9mor/%s", names[i]);
+        struct file_bytes file = test_file(path);
+        snprintf(target, sizeof target, ".hoodie/timeline/history/%s", names[i]);
+        put_bytes(&t, target, file.data, file.len);
+        free(file.data);
+    }
+    sl_timeline timeline;
+    OK(sl_timeline_load(t.table, &timeline));
+    OK(timeline_load_history(t.table, &timeline));
+    assert_int_equal(timeline.archived_count, 6);
+    assert_string_equal(timeline_archived_completion(&timeline, "20261130025540383"), "20261130025542972");
+    assert_string_equal(timeline_archived_completion(&timeline, "20261130025552876"), "20261130025554994");
+    assert_null(timeline_archived_completion(&timeline, "20261130025552877"));
+    sl_timeline_free(&timeline);
+    table_gone(&t);
+}
+
 static void logs_follow_their_base(void **state)
 {
     (void)state;
@@ -328,6 +413,8 @@ static void survives_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(archived_logs_go_by_their_completion),
+        cmocka_unit_test(archives_of_the_reference_are_read),
         cmocka_unit_test(logs_follow_their_base),
         cmocka_unit_test(logs_go_by_completion_time),
         cmocka_unit_test(pending_compaction_reads_the_slice_before),

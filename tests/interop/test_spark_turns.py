@@ -250,6 +250,45 @@ def bloom_index_version_8(folder):
     looked_up(folder, "bloom", 8)
 
 
+class MadeBySpark(Turns):
+    """A table that Spark made and that names no index."""
+
+    def __init__(self, folder, name, types, key, partition, ordering, rows, **option):
+        self.random = random.Random("%s %d" % (name, SEED))
+        self.spark, self.options = spark(), dict(BUCKETS_ONLY, **option)
+        self.table, self.types = os.path.join(folder, name), dict(types, _hoodie_is_deleted="boolean")
+        self.model, self.log = Model(self.types, key, partition, ordering, None, True), []
+        rows = [self.full(r) for r in rows]
+        instant = self.spark.write(self.table, "upsert", rows, ddl(self.types), type="cow", key=key, partition=partition,
+                                   ordering=ordering, option=self.options)
+        self._done("Spark makes it", instant, rows, "upsert")
+
+
+@test
+def made_by_spark(folder):
+    """Rows in the order of their arrival, filters of Hudi's size; then sluice goes on by looking keys up."""
+    made = [row("k%03d" % (i * 37 % 100), i, 1, city=("oslo", "lima")[i % 2]) for i in range(60)]
+    t = MadeBySpark(folder, "made", {"id": "string", "city": "string", "v": "int", "ts": "long"}, "id", "city", "ts", made)
+    r = t.random
+    t.turns(lambda: [row("k%03d" % r.randrange(120), r.randrange(100), r.randrange(8), city=r.choice(("oslo", "lima")),
+                         _hoodie_is_deleted=r.choice((None, False, False, True))) for _ in range(r.randrange(1, 40))], 6)
+
+
+@test
+def made_by_spark_in_buckets(folder):
+    """No index is named here either, but a group of ours would break it: the bucket count must be given."""
+    made = [row("k%03d" % i, i, 1, city="oslo") for i in range(40)]
+    t = MadeBySpark(folder, "buckets", {"id": "string", "city": "string", "v": "int", "ts": "long"}, "id", "city", "ts", made,
+                    **{"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "3"})
+    rows = [t.full(row("k001", 7, 9, city="oslo")), t.full(row("new", 7, 9, city="lima"))]
+    text = "".join(support.json.dumps(one) + "\n" for one in rows).encode()
+    check("looks like one of a bucket index" in support.refused("upsert", t.table, "-", "--input-format", "jsonl", input=text),
+          "refused for another reason")
+    done = write(t.table, "upsert", rows, "-c", "hoodie.index.type=BUCKET", "-c", "hoodie.bucket.index.num.buckets=3")
+    t._done("sluice upsert", done["instant"], rows, "upsert")
+    t.peer(rows[:1])
+
+
 # --- types -----------------------------------------------------------------------------------------------------------------
 
 OLD_LISTS = "parquet.avro.write-old-list-structure"

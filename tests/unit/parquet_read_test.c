@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "parquet/read_int.h"
+#include "parquet/thrift.h"
 #include "unit/parquet_rows.h"
+#include <lz4frame.h>
 #include <stdio.h>
 #include <zstd.h>
 
@@ -513,6 +515,96 @@ static void not_parquet_is_refused(void **state)
         check_code(status, cases[i].code, cases[i].part);
         sl_file_close(file);
     }
+}
+
+/* ---- what is not supported ----------------------------------------------------------------------------- */
+
+/* The message that reading the file ends with. The footer is `footer`, the data in front is the sample's. */
+static void check_refusal(const struct sample *s, const sl_buf *footer, const char *part)
+{
+    size_t old = load_le32(s->bytes.data + s->bytes.len - 8) + 8;
+    sl_buf file = {0}, rows = {0};
+    uint8_t tail[8] = {0, 0, 0, 0, 'P', 'A', 'R', '1'};
+    store_le32(tail, (uint32_t)footer->len);
+    check_ok(sl_buf_append(&file, s->bytes.data, s->bytes.len - old), "data");
+    check_ok(sl_buf_append(&file, footer->data, footer->len), "footer");
+    check_ok(sl_buf_append(&file, tail, sizeof tail), "tail");
+    check_code(sample_rows(&(struct sample){.bytes = file}, NULL, &rows), SL_E_UNSUPPORTED, part);
+    sl_buf_free(&file);
+    sl_buf_free(&rows);
+}
+
+/* The footer of one required integer column without rows, whose chunk says that it is encrypted. */
+static void put_encrypted_chunk(sl_buf *out)
+{
+    struct thrift_writer w;
+    thrift_writer_init(&w, out);
+    thrift_begin_struct(&w);
+    thrift_put_list(&w, 2, THRIFT_STRUCT, 2);
+    thrift_begin_struct(&w);
+    thrift_put_string(&w, 4, "schema");
+    thrift_put_i32(&w, 5, 1);
+    thrift_end_struct(&w);
+    thrift_begin_struct(&w);
+    thrift_put_i32(&w, 1, PARQUET_INT32);
+    thrift_put_i32(&w, 3, PARQUET_REQUIRED);
+    thrift_put_string(&w, 4, "secret");
+    thrift_end_struct(&w);
+    thrift_put_i64(&w, 3, 0);
+    thrift_put_list(&w, 4, THRIFT_STRUCT, 1);
+    thrift_begin_struct(&w);
+    thrift_put_list(&w, 1, THRIFT_STRUCT, 1);
+    thrift_begin_struct(&w);
+    thrift_put_i64(&w, 2, 0);
+    thrift_begin_struct_field(&w, 8);
+    thrift_end_struct(&w);
+    thrift_end_struct(&w);
+    thrift_put_i64(&w, 3, 0);
+    thrift_end_struct(&w);
+    thrift_end_struct(&w);
+    check_ok(thrift_writer_status(&w), "footer");
+}
+
+static void unsupported_features_are_named(void **state)
+{
+    (void)state;
+    struct sample s;
+    sl_arena *arena;
+    sl_buf footer = {0};
+    struct parquet_file_metadata meta;
+    sample_load("required", &s);
+    check_ok(sl_arena_new(&arena), "arena");
+    size_t len = load_le32(s.bytes.data + s.bytes.len - 8);
+    check_ok(parquet_file_metadata_decode(s.bytes.data + s.bytes.len - 8 - len, len, 0, arena, &meta),
+             "footer");
+    struct parquet_column_chunk *chunk = &meta.row_groups[0].columns[0];
+    static const struct {
+        int32_t codec;
+        const char *part;
+    } codecs[] = {{PARQUET_CODEC_LZO, "LZO"}, {12, "codec unknown (12)"}};
+    for (size_t i = 0; i < 2; i++) {
+        chunk->meta.codec = codecs[i].codec;
+        footer.len = 0;
+        check_ok(parquet_file_metadata_encode(&meta, &footer), "encode");
+        check_refusal(&s, &footer, codecs[i].part);
+    }
+    chunk->file_path = "other.parquet";
+    footer.len = 0;
+    check_ok(parquet_file_metadata_encode(&meta, &footer), "encode");
+    check_refusal(&s, &footer, "in another file (other.parquet)");
+    chunk->file_path = NULL;
+    footer.len = 0;
+    check_ok(parquet_file_metadata_encode(&meta, &footer), "encode");
+    footer.data[footer.len - 1] =
+        0x1c; /* behind field 7: field 8, a struct, whose end follows with that of the footer */
+    check_ok(sl_buf_append(&footer, "\0\0", 2), "encryption");
+    check_refusal(&s, &footer, "encrypted Parquet file");
+    footer.len = 0;
+    put_encrypted_chunk(&footer);
+    check_refusal(&s, &footer, "encrypted column secret");
+    sl_buf_free(&footer);
+    sl_arena_free(arena);
+    sample_free(&s);
 }
 
 /* ---- schemas ------------------------------------------------------------------------------------------- */
@@ -1091,6 +1183,13 @@ static void codecs_check_sizes(void **state)
     assert_memory_equal(out, "hello", 5);
     check_code(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 6), SL_E_CORRUPT,
                "lz4");
+    uint8_t frame[64];
+    size_t frame_len = LZ4F_compressFrame(frame, sizeof frame, "hello", 5, NULL);
+    assert_false(LZ4F_isError(frame_len));
+    memset(out, 0, 5);
+    check_ok(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, frame, frame_len, out, 5),
+             "frame under the same number");
+    assert_memory_equal(out, "hello", 5);
     static const uint8_t snappy[] = {5, 16, 'h', 'e', 'l', 'l', 'o'};
     check_ok(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 5), "snappy");
     check_code(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 1 << 30),
@@ -1116,6 +1215,7 @@ int main(void)
         cmocka_unit_test(checksum_is_verified),
         cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(not_parquet_is_refused),
+        cmocka_unit_test(unsupported_features_are_named),
         cmocka_unit_test(legacy_lists_and_maps),
         cmocka_unit_test(bad_schemas_are_refused),
         cmocka_unit_test(footers_survive_a_round_trip),

@@ -46,9 +46,10 @@ sl_status local_open_exclusive(const char *path, int *fd)
     return *fd >= 0 ? SL_OK : local_error(path, "create", errno);
 }
 
+/* Content, size and place on the disk are what reading needs; times of a file may be lost. */
 sl_status local_sync(int fd, const char *path)
 {
-    return fsync(fd) == 0 ? SL_OK : local_error(path, "make durable", errno);
+    return fdatasync(fd) == 0 ? SL_OK : local_error(path, "make durable", errno);
 }
 
 sl_status local_close_written(int fd, const char *path, sl_status status)

@@ -8,10 +8,13 @@
  *   decompress.c       codecs
  *   encoding_rle.c     RLE / bit-packed hybrid: levels, dictionary indexes, booleans
  *   encoding_delta.c   DELTA_BINARY_PACKED
- *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte
- * strings convert.c          physical values -> our layout (decimals, INT96, narrow integers) block.c memory
- * of buffers, used again batch after batch byte_strings.c     growing byte strings bitmap.c, unpack.c bits
+ *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte strings
+ *   convert.c          physical values -> our layout (decimals, INT96, narrow integers)
+ *   block.c            memory of buffers, used again batch after batch
+ *   byte_strings.c     growing byte strings
+ *   bitmap.c, unpack.c bits
  *   leaf_reader.c      one leaf of a row group: levels and values -> growing buffers
+ *   leaf_pages.c, leaf_append.c, leaf_nested.c   its pages; values behind values; levels below lists
  *   assemble.c         levels and buffers -> (nested) arrays
  *   scan.c             the stream: projection, row ranges, batches, threads
  *   bounds.c, info.c   statistics and facts
@@ -372,6 +375,19 @@ struct parquet_leaf_reader {
 struct parquet_step {
     int64_t skip, take; /* rows */
 };
+/* leaf_append.c: the next `count` values of the page behind the batch's; fixed-width values of a page or a dictionary that
+ * has no indexes, in the array's layout. */
+SL_MUST_USE sl_status parquet_leaf_append(struct parquet_leaf_reader *r, size_t count);
+SL_MUST_USE sl_status parquet_leaf_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
+                                         size_t count);
+/* leaf_pages.c: opens the next data page that is not wholly among the next *skip rows (NULL: none are skipped), which are
+ * left out; *found false at the end of the chunk. */
+SL_MUST_USE sl_status parquet_leaf_next_page(struct parquet_leaf_reader *r, int64_t *skip, bool *found);
+SL_MUST_USE sl_status parquet_leaf_open_dictionary(struct parquet_leaf_reader *r, bool selective);
+SL_MUST_USE sl_status parquet_chunk_too_short(void);
+/* leaf_nested.c: the next `rows` rows, kept or dropped. */
+SL_MUST_USE sl_status parquet_leaf_read_nested(struct parquet_leaf_reader *r, int64_t rows, bool keep);
+
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
                               const struct parquet_leaf *leaf, bool keep_dictionary,
                               struct parquet_recycler *recycler);

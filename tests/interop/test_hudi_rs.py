@@ -94,5 +94,18 @@ def many_rows(folder):
         same("hudi-rs", rs_read(folder, table), "sluice", lines)
 
 
+@test
+def copied_pages(folder):
+    """Copy-on-write upserts of the newest keys: pages of the others are copied from file to file."""
+    table, n = os.path.join(folder, "t"), 6000
+    small = ["-c", "sluice.parquet.page.rows=200"]
+    create(table, "id string, v double, s string, ts long", "id", None, "ts")
+    rows = [{"id": "k%06d" % i, "v": i / 2, "s": None if i % 7 == 0 else "text %d" % (i % 100), "ts": 1} for i in range(n)]
+    write(table, "upsert", rows, *small)
+    for generation in range(2, 5):
+        write(table, "upsert", [dict(r, v=-r["v"], ts=generation) for r in rows[-100 * generation:]], *small)
+        same("hudi-rs", rs_read(folder, table), "sluice", query(table))
+
+
 if __name__ == "__main__":
     support.main()

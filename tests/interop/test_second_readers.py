@@ -197,5 +197,41 @@ def many_pages(folder):
         check(got.num_rows == 100, "pyarrow's range: %d rows", got.num_rows)
 
 
+@test
+def copied_pages(folder):
+    """Compactions that copy pages of the base into the next one, and copies of copies: what pyarrow, DuckDB and the peer of the layout read."""
+    table, n = os.path.join(folder, "t"), 8000
+    create(table, SCHEMA, "id", None, "ts", ["--layout", "lsm_tree", "--buckets", "1"])
+    small = ["-c", "sluice.parquet.page.rows=200", "-c", "hoodie.parquet.block.size=100000"]
+    write(table, "upsert", [row("k%06d" % i, i, 1) for i in range(n)], *small)
+    db = duckdb.connect()
+    for generation in range(3):
+        met = list(range(n - 100, n + 30)) + [1000 * generation + 77]
+        write(table, "upsert", [row("k%06d" % i, i + 1, 2 + generation) for i in met], *small)
+        write(table, "delete", [{"id": "k%06d" % (2000 * generation + 500)}], *small)
+        before = query(table)
+        sluice("compact", table, *small)
+        same("after", query(table), "before the compaction", before)
+        same("lsm_peer", support.lsm_read(table), "sluice", before)
+        path = files(table)[max(i for i, kind in files(table) if kind == "base"), "base"]
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+        check(any(rows % 200 for rows in sizes) and any(rows >= 600 and rows % 200 == 0 for rows in sizes), "row groups, some copied: %s", sizes)
+        rows = file.read().to_pylist()
+        keys = [r["_hoodie_record_key"] for r in rows]
+        check(keys == sorted(keys) and len(keys) == len(before), "the order of %d keys", len(keys))
+        check({r["_hoodie_file_name"] for r in rows} == {os.path.basename(path)}, "one file name")
+        check(footer(path)["hoodie_min_record_key"] == keys[0] and footer(path)["hoodie_max_record_key"] == keys[-1], "min and max key")
+        got = db.execute("select _hoodie_record_key, v, tags, s.a, name from read_parquet(?)", [path]).fetchall()
+        check(got == [(r["id"], r["v"], r["tags"], r["s"]["a"], r["name"]) for r in rows], "DuckDB's rows of generation %d", generation)
+        nulls = db.execute("select count(*) from read_parquet(?) where name is null", [path]).fetchone()
+        check(nulls == (sum(r["name"] is None for r in rows),), "DuckDB counts nulls by statistics: %s", nulls)
+        for r in rows[::61]:
+            got = db.execute("select v from read_parquet(?) where _hoodie_record_key = ?", [path, r["id"]]).fetchall()
+            check(got == [(r["v"],)], "DuckDB finds %s: %s", r["id"], got)
+            got = pq.read_table(path, columns=["id"], filters=[("v", "=", r["v"]), ("id", "=", r["id"])])
+            check(got.num_rows == 1, "pyarrow finds %s", r["id"])
+
+
 if __name__ == "__main__":
     support.main()

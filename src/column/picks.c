@@ -6,11 +6,14 @@
 #include "column/column_int.h"
 
 enum {
-    SHORT_TEXT = 16, /* copied as one block of constant size */
+    SHORT_TEXT = 16,  /* copied as one block of constant size */
     BLOCKS_TEXT = 64, /* ... as a few of them */
 };
 
-static sl_status offset_overflow(void) { return sl_input("more than 2 GiB of text or elements in one batch"); }
+static sl_status offset_overflow(void)
+{
+    return sl_input("more than 2 GiB of text or elements in one batch");
+}
 
 static int64_t picks_rows(const struct sl_pick *picks, size_t count)
 {
@@ -146,8 +149,8 @@ SL_INLINE bool text_place(const sl_array *src, int64_t row, const sl_array **hol
 }
 
 /* End offsets of plain texts, beginning at `end`; gives the last one, which may be beyond int32. */
-static int64_t text_ends(int32_t *to, int64_t end, const sl_array *const *sources, const struct sl_pick *picks,
-                         size_t count)
+static int64_t text_ends(int32_t *to, int64_t end, const sl_array *const *sources,
+                         const struct sl_pick *picks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const int32_t *offsets = sources[picks[i].source]->offsets + picks[i].first;
@@ -253,8 +256,8 @@ static size_t element_picks(struct sl_pick *to, const sl_array *const *sources, 
     return made;
 }
 
-static sl_status append_child(sl_builder *b, size_t child, const sl_array *const *sources, size_t source_count,
-                              const struct sl_pick *picks, size_t count)
+static sl_status append_child(sl_builder *b, size_t child, const sl_array *const *sources,
+                              size_t source_count, const struct sl_pick *picks, size_t count)
 {
     const sl_array **inner;
     SL_NEW_ARRAY(inner, source_count);

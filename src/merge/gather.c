@@ -11,13 +11,16 @@ enum {
     POOL_ROWS = 2048, /* fewer pending rows are not worth waking threads for */
 };
 /* Keeps string offsets far from 2^31 whatever the rows hold; a batch of ordinary rows never gets there. */
-#define BATCH_BYTES_MAX      ((size_t)64 << 20)
-#define BATCH_BYTES_LEAST    ((size_t)256 << 10)
-#define BATCH_BUDGET_SHARE   64
+#define BATCH_BYTES_MAX    ((size_t)64 << 20)
+#define BATCH_BYTES_LEAST  ((size_t)256 << 10)
+#define BATCH_BUDGET_SHARE 64
 
 sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan)
 {
-    *g = (struct gather){.number = number, .batch_rows = plan->batch_rows, .pool = plan->pool, .keep_dictionaries = plan->keep_dictionaries};
+    *g = (struct gather){.number = number,
+                         .batch_rows = plan->batch_rows,
+                         .pool = plan->pool,
+                         .keep_dictionaries = plan->keep_dictionaries};
     g->batch_bytes = sl_budget_share(plan->runtime ? plan->runtime->budget : NULL, BATCH_BUDGET_SHARE,
                                      BATCH_BYTES_LEAST, BATCH_BYTES_MAX);
     SL_NEW_ARRAY(g->picks, PICKS_MAX);
@@ -177,7 +180,8 @@ static sl_status settle_column(void *context, size_t c)
         sources[i] = g->views[i]->batch->columns[c];
     if (g->mixed)
         sources[g->view_count] = g->mixed->columns[c];
-    sl_status status = sl_builder_append_picks(g->builder.columns[c], sources, count, g->picks, g->pick_count);
+    sl_status status =
+        sl_builder_append_picks(g->builder.columns[c], sources, count, g->picks, g->pick_count);
     if (sources != few)
         sl_free(sources);
     return sl_context(status, "column %s", g->builder.schema->fields[c].name);
@@ -188,7 +192,8 @@ sl_status gather_settle(struct gather *g)
     if (!g->pick_count)
         return SL_OK;
     SL_TRY(finish_mixed(g));
-    SL_TRY(sl_pool_for(g->pick_count >= POOL_ROWS ? g->pool : NULL, g->builder.schema->field_count, settle_column, g));
+    SL_TRY(sl_pool_for(g->pick_count >= POOL_ROWS ? g->pool : NULL, g->builder.schema->field_count,
+                       settle_column, g));
     drop_picks(g);
     sl_batch_unref(g->mixed);
     g->mixed = NULL;

@@ -25,7 +25,7 @@ struct passes {
     struct sl_merge_options options; /* of the folds */
     const sl_type *delete_type;
     struct pending *runs;
-    size_t count, first; /* runs from `first` on may be folded */
+    size_t count, first;    /* runs from `first` on may be folded */
     sl_spill *files[KINDS]; /* runs of one kind, one behind the other */
     sl_buf scratch;
     struct sl_merge_counts before; /* what the folds add to the counts of the last merge */
@@ -92,7 +92,10 @@ static void count_fold(struct passes *p, const struct sl_merge_counts *n)
     p->before.gallop_rows += n->gallop_rows;
 }
 
-static uint64_t file_end(const struct passes *p, int kind) { return p->files[kind] ? spill_end(p->files[kind]) : 0; }
+static uint64_t file_end(const struct passes *p, int kind)
+{
+    return p->files[kind] ? spill_end(p->files[kind]) : 0;
+}
 
 /* Puts the runs that the fold left in the place of those that went in; gives their number. */
 static size_t replace(struct passes *p, size_t from, size_t count, const uint64_t *begin)

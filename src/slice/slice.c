@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a batch of a run and of the result: small enough that the batches of several runs stay in the caches and their buffers
- * below what the allocator gives back to the system each time. */
-enum { MERGE_BATCH_ROWS = 4096 };
-
 struct assembly {
     const sl_table *table;
     const sl_read_slice *slice;
@@ -17,11 +13,13 @@ struct assembly {
     const sl_type *schema; /* what the runs carry: wanted columns and those that merging needs */
     const sl_type *delete_schema;
     struct slice_inputs inputs;
+    size_t *needed; /* the inputs that are runs of the merge */
 };
 
 static void assembly_free(struct assembly *a)
 {
     slice_inputs_free(&a->inputs);
+    sl_free(a->needed);
     sl_type_unref(a->schema);
     sl_type_unref(a->delete_schema);
 }
@@ -69,19 +67,6 @@ done:
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-struct run_list {
-    struct sl_run *runs;
-    size_t count;
-};
-
-static void runs_close(struct run_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        sl_stream_close(list->runs[i].rows);
-    sl_free(list->runs);
-    memset(list, 0, sizeof *list);
-}
-
 static sl_status add_file_run(const struct assembly *a, const struct slice_input *input, struct sl_run *run)
 {
     struct sl_run_options options = {.schema = input->is_deletes ? a->delete_schema : a->schema,
@@ -110,20 +95,26 @@ static sl_status add_block_run(const struct assembly *a, struct slice_input *inp
     return sl_sort_stream(rows, sl_meta_names[SL_META_RECORD_KEY], &a->table->runtime, &run->rows);
 }
 
-/* Inputs of which no row is needed are not opened. */
-static sl_status open_runs(struct assembly *a, struct run_list *list)
+static sl_status open_run(void *context, size_t index, struct sl_run *run)
 {
-    SL_NEW_ARRAY(list->runs, a->inputs.count + 1);
+    struct assembly *a = context;
+    struct slice_input *input = &a->inputs.items[a->needed[index]];
+    *run = (struct sl_run){
+        .is_deletes = input->is_deletes, .is_base = input->is_base, .name = input->file->name};
+    return input->relative ? add_file_run(a, input, run) : add_block_run(a, input, run);
+}
+
+/* Inputs of which no row is needed are not opened. */
+static sl_status list_runs(struct assembly *a, struct sl_run_list *list)
+{
+    *list = (struct sl_run_list){.context = a, .open = open_run};
+    SL_NEW_ARRAY(a->needed, a->inputs.count + 1);
     for (size_t i = 0; i < a->inputs.count; i++) {
-        struct slice_input *input = &a->inputs.items[i];
-        struct sl_run *run = &list->runs[list->count];
+        const struct slice_input *input = &a->inputs.items[i];
         if (input->is_limited && input->rows.count == 0)
             continue;
-        SL_TRY(input->relative ? add_file_run(a, input, run) : add_block_run(a, input, run));
-        run->is_deletes = input->is_deletes;
-        run->is_base = input->is_base;
-        run->name = input->file->name;
-        list->count++;
+        list->has_base |= input->is_base;
+        a->needed[list->count++] = i;
     }
     return SL_OK;
 }
@@ -151,24 +142,20 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
 static sl_status open_merged(struct assembly *a, sl_stream **out)
 {
     const struct sl_slice_options *o = a->options;
-    struct run_list list = {0};
+    struct sl_run_list list;
+    struct open_limit limit;
     struct sl_merge_options rules;
     sl_stream *merged;
-    sl_status status = SL_OK;
-    SL_GO(open_runs(a, &list));
+    SL_TRY(list_runs(a, &list));
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs, list.count, memory_order_relaxed);
-    SL_GO(sl_table_rules(a->table, a->schema, &rules));
+    SL_TRY(sl_table_rules(a->table, a->schema, &rules));
     rules.deletes = SL_DROP_DELETES;
     rules.batch_rows = MERGE_BATCH_ROWS;
     rules.pool = o->pool;
-    size_t count = list.count;
-    list.count = 0; /* the merge owns the streams from here on, whatever it returns */
-    SL_GO(slice_merge_open(list.runs, count, &rules, o->counts, o->stats, &merged));
-    status = sl_stream_project(merged, o->schema, out);
-done:
-    runs_close(&list);
-    return status;
+    slice_open_limit(&a->table->runtime, &a->inputs, &limit);
+    SL_TRY(slice_merge_open_list(&list, &limit, &rules, o->counts, o->stats, &merged));
+    return sl_stream_project(merged, o->schema, out);
 }
 
 static sl_status choose_schemas(struct assembly *a)

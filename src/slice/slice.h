@@ -125,6 +125,7 @@ struct sl_slice_log {
     bool dropped; /* replaced: readers leave it out */
     struct sl_inline_log blocks; /* an inline log's */
     sl_source *source;           /* a native log's; NULL when it was closed again: there are many */
+    size_t run_bytes;            /* memory that it takes as a run; 0: not asked for, or a log of blocks */
 };
 /* The logs of a slice in the order of the merge, oldest first, replaced ones still among them (spec/lsm-layout.md 9). */
 struct sl_slice_logs {

@@ -26,6 +26,12 @@ static sl_status add_file(const sl_read_slice *slice, const sl_data_file *file, 
     return sl_path_join(slice->group->partition, file->name, &input->relative);
 }
 
+static sl_status add_log(const sl_read_slice *slice, const struct sl_slice_log *log, struct slice_inputs *out)
+{
+    out->items[out->count].run_bytes = log->run_bytes;
+    return add_file(slice, log->file, log->source, out);
+}
+
 static void add_blocks(struct sl_slice_log *log, struct slice_inputs *out)
 {
     for (size_t i = 0; i < log->blocks.count; i++) {
@@ -36,12 +42,13 @@ static void add_blocks(struct sl_slice_log *log, struct slice_inputs *out)
     }
 }
 
-static sl_status add_base(const sl_table *table, const sl_read_slice *slice, sl_source_cache *cache,
-                          struct slice_inputs *out)
+static sl_status add_base(const sl_table *table, const sl_read_slice *slice, const sl_type *schema,
+                          sl_source_cache *cache, struct slice_inputs *out)
 {
     SL_TRY(add_file(slice, slice->base, NULL, out));
     struct slice_input *input = &out->items[out->count - 1];
-    return sl_source_open(table, input->relative, cache, &input->source);
+    SL_TRY(sl_source_open(table, input->relative, cache, &input->source));
+    return schema ? slice_run_bytes(input->source->parquet, schema, &input->run_bytes) : SL_OK;
 }
 
 sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,
@@ -57,7 +64,7 @@ sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,
     if (!(inputs.items = sl_calloc(most, sizeof *inputs.items)))
         SL_GO(sl_nomem());
     if (slice->base)
-        SL_GO(add_base(table, slice, cache, &inputs));
+        SL_GO(add_base(table, slice, schemas ? schemas->rows : NULL, cache, &inputs));
     for (size_t i = 0; i < inputs.logs.count; i++) {
         struct sl_slice_log *log = &inputs.logs.items[i];
         if (log->dropped && stats)
@@ -67,7 +74,7 @@ sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,
         else if (log->file->parts.kind == SL_FILE_INLINE_LOG)
             add_blocks(log, &inputs);
         else
-            SL_GO(add_file(slice, log->file, log->source, &inputs));
+            SL_GO(add_log(slice, log, &inputs));
     }
     *out = inputs;
     return SL_OK;

@@ -11,7 +11,7 @@
     64 /* of a slice's logs: more are opened again as runs, where the merge limits their number */
 
 static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
-                                     struct sl_slice_log *log)
+                                     const struct sl_slice_log_schemas *schemas, struct sl_slice_log *log)
 {
     SL_TRY(sl_source_open(table, relative, cache, &log->source));
     const struct sl_log_headers *headers = &log->source->headers;
@@ -23,7 +23,10 @@ static sl_status read_native_headers(const sl_table *table, const char *relative
         return sl_corrupt("data log without SCHEMA header");
     for (size_t i = 0; i < headers->compacted.count; i++)
         SL_TRY(sl_strings_add(&log->compacted, headers->compacted.items[i]));
-    return SL_OK;
+    const sl_type *schema = !schemas                                   ? NULL
+                            : log->file->parts.kind == SL_FILE_DELETES ? schemas->deletes
+                                                                       : schemas->rows;
+    return schema ? slice_run_bytes(log->source->parquet, schema, &log->run_bytes) : SL_OK;
 }
 
 /* Its blocks become runs of their own, so they are read whole. */
@@ -54,7 +57,7 @@ static sl_status read_log(const sl_table *table, const sl_read_slice *slice,
     SL_TRY(sl_path_join(slice->group->partition, log->file->name, &relative));
     sl_status status = SL_OK;
     if (strcmp(log->file->parts.format, "parquet") == 0)
-        status = read_native_headers(table, relative, cache, log);
+        status = read_native_headers(table, relative, cache, schemas, log);
     else if (log->file->parts.kind != SL_FILE_INLINE_LOG)
         status = sl_unsupported("log format %s", log->file->parts.format);
     else if (schemas)
@@ -71,7 +74,7 @@ static sl_status read_log(const sl_table *table, const sl_read_slice *slice,
 static void drop_replaced(struct sl_slice_logs *logs)
 {
     for (size_t i = 0; i < logs->count; i++)
-        for (size_t k = 0; k < logs->count; k++)
+        for (size_t k = 0; k < logs->count && logs->items[i].compacted.count; k++)
             if (i != k && sl_strings_contain(&logs->items[i].compacted, logs->items[k].file->parts.instant) &&
                 strcmp(logs->items[i].file->parts.instant, logs->items[k].file->parts.instant) != 0)
                 logs->items[k].dropped = true;
@@ -88,7 +91,7 @@ static void take_places(struct sl_slice_logs *logs)
         bool changed = false;
         for (size_t i = 0; i < logs->count; i++) {
             const char *newest = NULL;
-            for (size_t k = 0; k < logs->count; k++)
+            for (size_t k = 0; k < logs->count && logs->items[i].compacted.count; k++)
                 if (logs->items[k].dropped && k != i &&
                     sl_strings_contain(&logs->items[i].compacted, logs->items[k].file->parts.instant) &&
                     (!newest || strcmp(logs->items[k].place, newest) > 0))

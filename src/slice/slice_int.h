@@ -28,6 +28,7 @@ struct slice_input {
     char *relative;    /* a file's path below the table; NULL: a block */
     sl_source *source; /* the open file; NULL: opened as a run, there are many */
     sl_batch *block;   /* a block's rows: taken by whoever makes a run of it */
+    size_t run_bytes;  /* memory that a file takes as a run */
     /* what pruning says; without it every row is needed */
     bool is_limited; /* to `rows` */
     sl_row_ranges rows;
@@ -44,7 +45,26 @@ SL_MUST_USE sl_status slice_inputs_load(const sl_table *table, const sl_read_sli
                                         sl_read_stats *stats, struct slice_inputs *out);
 void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine */
 
-/* sl_merge_open; without `counts` of the caller's they are added to `stats` (may be NULL) when the stream is closed. */
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* Rows of a batch of a run that is merged, and of the result: small enough that the batches of several runs stay in the
+ * caches and their buffers below what the allocator gives back to the system each time. */
+enum { MERGE_BATCH_ROWS = 4096 };
+
+/* Memory that a file takes while the columns of the schema are merged, as its footer tells it. */
+SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *schema, size_t *out);
+/* What a merge of the inputs may open at once, and the memory that this takes. */
+struct open_limit {
+    size_t runs, bytes;
+};
+void slice_open_limit(const sl_runtime *runtime, const struct slice_inputs *inputs, struct open_limit *out);
+/* sl_merge_open_list within the limit, whose memory is taken from the budget until the stream is closed; `counts` and
+ * `stats` as below. */
+SL_MUST_USE sl_status slice_merge_open_list(const struct sl_run_list *list, const struct open_limit *limit,
+                                            const struct sl_merge_options *rules, struct sl_merge_counts *counts,
+                                            sl_read_stats *stats, sl_stream **out);
+
+/* sl_merge_open that adds its counts to `stats` (may be NULL) when the stream is closed. `counts` may be NULL. */
 SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *rules,
                                        struct sl_merge_counts *counts, sl_read_stats *stats, sl_stream **out);
 

@@ -49,12 +49,13 @@ struct group {
     enum key_kind kind;
     uint64_t seqno;
     bool no_duplicates; /* inside a file */
+    uint64_t step;      /* from key to key of a file */
 };
 
 static struct group group_new(void)
 {
     static const char *const block_sizes[] = {"4000", "40000", "1000000"};
-    struct group g = {.kind = (enum key_kind)random_below(KEY_KINDS)};
+    struct group g = {.kind = (enum key_kind)random_below(KEY_KINDS), .step = 1};
     const char *properties[] = {"hoodie.table.storage.layout",
                                 "lsm_tree",
                                 "hoodie.table.recordkey.fields",
@@ -121,11 +122,11 @@ static void write_file(struct group *g, sl_txn *txn, enum sl_file_kind kind, uin
     int64_t rows = 0;
     OK(sl_batch_builder_init(&builder, schema));
     OK(sl_file_writer_open(g->t.table, txn, &g->schema, &spec, &w));
-    for (uint64_t i = first; i < end; i++) {
+    for (uint64_t i = first; i < end; i += g->step) {
         for (uint64_t n = random_below(share) == 0 ? 1 + (!g->no_duplicates && random_below(40) == 0) : 0;
              n > 0; n--, rows++)
             add_row(g, kind == SL_FILE_DELETES, sl_txn_instant(txn), i, &builder);
-        if (i % 300 == 0 || i + 1 == end) {
+        if (i % 300 == 0 || i + g->step >= end) {
             OK(sl_batch_builder_finish(&builder, &batch));
             OK(sl_file_writer_write(w, batch));
             sl_batch_unref(batch);
@@ -424,6 +425,34 @@ static void keys_on_borders(void **state)
     group_gone(&g);
 }
 
+/* One key in 80 changes, so that each stretch to copy has three units: a file does not fall into ever more row groups. */
+static void row_groups_stay_few(void **state)
+{
+    (void)state;
+    struct group g = group_new();
+    sl_read_stats stats = {0};
+    struct compacted out;
+    g.kind = KEY_SHORT;
+    g.no_duplicates = true;
+    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "20", NULL});
+    sl_txn *txn = begin(&g);
+    write_file(&g, txn, SL_FILE_BASE, 0, 4000, 1);
+    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    for (uint64_t generation = 0; generation < 3; generation++) {
+        g.step = 80;
+        txn = begin(&g);
+        write_file(&g, txn, SL_FILE_LOG, 10, 4000, 1);
+        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        txn = begin(&g);
+        compact(&g, txn, true, &stats, &out);
+        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        assert_true(out.row_groups > 10 && out.row_groups <= 17);
+        assert_int_equal(out.file_rows, 4000);
+        sl_buf_free(&out.rows);
+    }
+    group_gone(&g);
+}
+
 static int seed(void **state)
 {
     (void)state;
@@ -440,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup(random_groups, seed),
         cmocka_unit_test_setup(only_what_is_met_is_decoded, seed),
         cmocka_unit_test_setup(keys_on_borders, seed),
+        cmocka_unit_test_setup(row_groups_stay_few, seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,6 +256,44 @@ static void pruned_reading_finds_all(void **state)
     close_made(&o);
 }
 
+/* Between batches rows are passed over, and batches end where they are told to. */
+static void scans_are_steered(void **state)
+{
+    (void)state;
+    struct opened o;
+    open_made(&o);
+    static const char *const names[] = {"id", "tags", "name"};
+    for (int round = 0; round < 50; round++) {
+        sl_stream *rows;
+        check_ok(sl_parquet_scan(o.p, &(struct sl_parquet_scan_options){.columns = names, .column_count = 3},
+                                 &rows),
+                 "scan");
+        for (int64_t at = 0;;) {
+            sl_batch *batch;
+            int64_t first = at + (random_below(2) ? (int64_t)random_below(700) : 0);
+            int64_t stop = random_below(4) ? first + 1 + (int64_t)random_below(900) : at;
+            sl_parquet_scan_steer(rows, first, stop);
+            check_ok(sl_stream_next(rows, &batch), "batch");
+            if (!batch) {
+                assert_true(first >= ROWS);
+                break;
+            }
+            at = sl_i64_at(batch->columns[0], 0);
+            assert_int_equal(at, first);
+            for (int64_t i = 0; i < batch->rows; i++) {
+                assert_int_equal(sl_i64_at(batch->columns[0], i), at + i);
+                assert_int_equal(batch->columns[1]->offsets[i + 1] - batch->columns[1]->offsets[i],
+                                 (at + i) % 4);
+            }
+            at += batch->rows;
+            assert_true(stop <= first || at <= stop);
+            sl_batch_unref(batch);
+        }
+        sl_stream_close(rows);
+    }
+    close_made(&o);
+}
+
 static void keep_warning(void *context, int level, const char *message)
 {
     sl_buf *warnings = context;
@@ -517,7 +555,8 @@ static void add_falling_back(sl_batch_builder *b, int64_t i)
 }
 
 /* The rows of a selection, and what was read for them. */
-static uint64_t read_selected(struct opened *o, const struct sl_row_range *ranges, size_t count, const sl_array *expected)
+static uint64_t read_selected(struct opened *o, const struct sl_row_range *ranges, size_t count,
+                              const sl_array *expected)
 {
     atomic_uint_fast64_t bytes = 0;
     struct sl_parquet_scan_options options = {
@@ -1079,6 +1118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_have_their_bounds),
         cmocka_unit_test(pruned_reading_finds_all),
+        cmocka_unit_test(scans_are_steered),
         cmocka_unit_test(contradicting_indexes_are_ignored),
         cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(ranges_are_sets),

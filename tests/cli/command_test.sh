@@ -26,7 +26,7 @@ out_has '^  upsert '
 err_is_empty
 also 0 "$SLUICE" --help
 out_has '^usage: sluice VERB'
-for verb in create upsert insert bulk-insert delete query compact rollback info timeline files inspect config help completion version; do
+for verb in create upsert insert bulk-insert delete query compact log-compact service rollback info timeline files inspect config help completion version; do
     run 0 "help for $verb, two ways" "$SLUICE" help $verb
     out_has "^usage: sluice $verb"
     cp "$out" first
@@ -180,6 +180,9 @@ grep -q '^pages' "$err" && wrong 'pages were read'
 run 0 '--explain of a write' "$SLUICE" upsert made trips.csv --explain
 err_has '^writing '
 err_has '^rows written  *3$'
+also 0 "$SLUICE" upsert made trips.csv --explain --json
+err_has '"rows_decoded":3,.*"rows_written":3,'
+err_has '^{"steps":\[{"step":"reading",'
 run 0 'as of an instant' sh -c "\"$SLUICE\" timeline made --json | sed 's/.*\"instant\":\"\([0-9]*\)\".*/\1/' >then; printf 'id,region,fare,ts\n9,quito,1,1\n' | \"$SLUICE\" upsert made - --input-format csv >last
     \"$SLUICE\" query made --format count --as-of \$(\"$SLUICE\" timeline made --json | sed 's/^\[{\"instant\":\"\([0-9]*\)\".*/\1/')"
 out_is 3
@@ -234,6 +237,34 @@ out_has "^compact $instant [a-z]*: [0-9]* log records in, 3 rows written, "
 count_is lsm 3
 run 0 'compact with nothing to do' "$SLUICE" compact lsm
 out_is 'compact: nothing to do'
+for i in 1 2; do also 0 "$SLUICE" upsert lsm trips.csv; done
+run 0 'log-compact' "$SLUICE" log-compact lsm
+out_is 'log-compact: nothing to do'
+also 0 "$SLUICE" log-compact lsm -c hoodie.log.compaction.blocks.threshold=2 --dry-run
+out_has '^file group .* logs'
+also 0 "$SLUICE" log-compact lsm -c hoodie.log.compaction.blocks.threshold=2 --schedule-only
+out_has '^log-compact [0-9]\{17\} scheduled: [12] tasks*$'
+instant=$(cut -d' ' -f2 "$out")
+also 1 "$SLUICE" compact lsm --execute "$instant"
+also 0 "$SLUICE" log-compact lsm --execute "$instant"
+out_has "^log-compact $instant logcompaction: 6 log records in, 3 rows written, "
+count_is lsm 3
+run 0 'service does what is due' "$SLUICE" service lsm --dry-run
+out_has '^file group .* logs'
+also 0 "$SLUICE" service lsm --schedule-only
+out_has '^service [0-9]\{17\} scheduled: [12] tasks*$'
+also 0 "$SLUICE" service lsm
+out_has '^service [0-9]\{17\} compaction: [0-9]* log records in, 3 rows written, '
+also 0 "$SLUICE" service lsm
+out_is 'service: nothing to do'
+also 2 "$SLUICE" service lsm --every 0
+also 2 "$SLUICE" service lsm --every 5 --dry-run
+run 0 'services after a write' "$SLUICE" upsert lsm trips.csv -c hoodie.compact.inline=true
+also 0 "$SLUICE" service lsm
+out_is 'service: nothing to do'
+count_is lsm 3
+also 1 "$SLUICE" service lsm -c sluice.compaction.policy=always
+err_has "neither size_tiered nor hudi"
 run 0 'rollback of the newest write' sh -c "printf 'id,region,fare,ts\n8,x,1,1\n' | \"$SLUICE\" upsert lsm - --input-format csv | cut -d' ' -f2 >i; \"$SLUICE\" rollback lsm \$(cat i)"
 out_has "^rollback [0-9]\{17\} rollback: undid $(cat i), 1 file deleted, "
 count_is lsm 3

@@ -80,8 +80,11 @@ class History:
         return [self.known() if r.random() < 0.6 else self.row() for _ in range(r.choice((1, 3, 10, 30)))]
 
     def step(self):
-        what = self.random.choices(("upsert", "insert", "delete", "compact"), (6, 2, 2, 2))[0]
+        what = self.random.choices(("upsert", "insert", "delete", "compact", "log-compact"), (6, 2, 2, 1, 2))[0]
         self.log.append(what)
+        if what == "log-compact":                # changes no row
+            sluice("log-compact", self.table, "-c", "hoodie.log.compaction.blocks.threshold=2")
+            return
         if what == "compact":
             sluice("compact", self.table)
             self.model.compact()

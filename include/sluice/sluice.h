@@ -220,7 +220,10 @@ typedef struct sluice_scan_stats {
     uint64_t rows_skipped;         /* in files looked at: left out by bounds and Bloom filters */
     uint64_t rows_skipped_alone;   /* of these, by columns other than the key: no other file had the keys */
     uint64_t pages, pages_skipped; /* of the columns read: decoded; passed over */
+    uint64_t rows_copied, pages_copied, bytes_copied; /* into new files, as they are compressed */
 } sluice_scan_stats;
+/* What writes, services and jobs of this handle have read so far: `size` is set before. */
+SLUICE_API void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats);
 SLUICE_API void sluice_scan_get_stats(const sluice_scan *s,
                                       sluice_scan_stats *stats); /* final once the stream has ended */
 SLUICE_API void sluice_scan_free(sluice_scan *s);                /* NULL is fine */

@@ -16,7 +16,8 @@ struct sluice_table {
     pthread_mutex_t callback_mutex; /* callbacks come one at a time */
     sl_runtime runtime;
     char *temp_dir;
-    sl_lookup *lookup; /* made by the first lookup */
+    sl_lookup *lookup;   /* made by the first lookup */
+    sl_read_stats reads; /* of writes and services */
     pthread_mutex_t lookup_mutex;
 };
 

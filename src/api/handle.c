@@ -100,6 +100,8 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
         status = set_up_runtime(t, &p);
     if (!status)
         status = sl_table_open(uri, &p, &t->runtime, &t->table);
+    if (!status)
+        t->table->reads = &t->reads;
     sl_properties_free(&p);
     if (status)
         sluice_table_close(t);
@@ -127,6 +129,8 @@ void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
     memcpy(&known, callbacks, callbacks->size < sizeof known ? callbacks->size : sizeof known);
     t->callbacks = known;
 }
+
+void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats) { api_read_stats(&t->reads, stats); }
 
 void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
 void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }

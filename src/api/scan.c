@@ -131,7 +131,10 @@ void api_read_stats(const sl_read_stats *r, sluice_scan_stats *out)
                               .rows_skipped = atomic_load(&r->rows_skipped),
                               .rows_skipped_alone = atomic_load(&r->rows_skipped_alone),
                               .pages = atomic_load(&r->pages),
-                              .pages_skipped = atomic_load(&r->pages_skipped)};
+                              .pages_skipped = atomic_load(&r->pages_skipped),
+                              .rows_copied = atomic_load(&r->rows_copied),
+                              .pages_copied = atomic_load(&r->pages_copied),
+                              .bytes_copied = atomic_load(&r->bytes_copied)};
     memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
 }
 

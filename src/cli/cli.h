@@ -212,7 +212,7 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
 /* What --explain says about a read; nothing without the option. */
 void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds, double read_seconds);
 /* What --explain says about it, on standard error. */
-void explain_commit(const struct args *args, const sluice_commit_info *info);
+void explain_commit(const struct args *args, const sluice_table *table, const sluice_commit_info *info);
 
 /* malloc and friends that end the program (status 1) when there is no memory: the command holds little of it. */
 void *cli_alloc(size_t bytes);

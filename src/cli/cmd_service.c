@@ -85,7 +85,7 @@ static int run(const struct args *args, sluice_table *table, enum sluice_service
         return fail_error(args, &e);
     progress_end();
     progress_explain();
-    explain_commit(args, &info);
+    explain_commit(args, table, &info);
     print_commit(args, &info, -1);
     return STATUS_DONE;
 }
@@ -125,7 +125,7 @@ static int run_due(const struct args *args, sluice_table *table, size_t *done)
         if (!*info.instant)
             return STATUS_DONE;
         progress_end();
-        explain_commit(args, &info);
+        explain_commit(args, table, &info);
         print_commit(args, &info, -1);
     }
 }

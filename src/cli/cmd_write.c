@@ -62,7 +62,7 @@ static int commit(struct write_run *w)
     w->waiting_since = 0;
     w->has_committed = true;
     progress_erase();
-    explain_commit(w->args, &info);
+    explain_commit(w->args, w->table, &info);
     print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
     if (w->triggers.is_any)
         (void)fflush(stdout); /* main looks at the stream's state */

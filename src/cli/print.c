@@ -309,26 +309,6 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     printf(", %s rows/s\n", count_text(rounded_rate(info->rows_in, info->seconds), text));
 }
 
-static void explain_line(const char *what, uint64_t n)
-{
-    char text[NUMBER_TEXT];
-    fprintf(stderr, "%-14s %15s\n", what, count_text(n, text));
-}
-
-void explain_commit(const struct args *args, const sluice_commit_info *info)
-{
-    if (!given(args, OPT_EXPLAIN))
-        return;
-    explain_line("partitions", info->partitions);
-    explain_line("file groups", info->file_groups);
-    if (replaces(info))
-        explain_line("replaced", info->file_groups_replaced);
-    explain_line("rows in", info->rows_in);
-    explain_line("rows written", info->rows_written);
-    explain_line("bytes written", info->bytes);
-    explain_line("spilled runs", info->spilled_runs);
-}
-
 /* ---- files that appear when they are complete ---------------------------------------------------------- */
 
 void output_file_begin(struct output_file *f, const char *path)

@@ -21,11 +21,11 @@ struct step {
 #define DELAY_SECONDS 1
 
 static struct {
-    double delay; /* seconds before the first line is drawn */
+    double delay;        /* seconds before the first line is drawn */
     bool is_shown_later; /* a terminal, and nobody said no */
     bool is_on_screen;
     bool has_color;
-    bool is_explained;
+    bool is_explained, is_json;
     double begun, drawn;
     const char *what;
     struct step steps[STEPS_MAX];
@@ -56,6 +56,7 @@ void progress_begin(const struct args *args)
         !given(args, OPT_QUIET) && !given(args, OPT_NO_PROGRESS) && is_capable_terminal();
     progress.has_color = !(no_color && *no_color);
     progress.is_explained = given(args, OPT_EXPLAIN);
+    progress.is_json = given(args, OPT_JSON);
     progress.what = args->what;
     progress.begun = monotonic_seconds();
     progress.delay = delay ? atof(delay) : DELAY_SECONDS;
@@ -148,10 +149,30 @@ void progress_end(void)
     pthread_mutex_unlock(&lock);
 }
 
+static void print_steps_json(void)
+{
+    json_t *steps = json_array();
+    for (size_t i = 0; i < progress.step_count; i++) {
+        const struct step *s = &progress.steps[i];
+        json_array_append_new(steps, json_pack("{s:s, s:f, s:f, s:I}", "step", s->name, "from",
+                                               s->begun - progress.begun, "took", s->ended - s->begun,
+                                               "count", (json_int_t)s->done));
+    }
+    json_t *object = json_pack("{s:o}", "steps", steps);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    fprintf(stderr, "%s\n", text ? text : "{}");
+    free(text);
+    json_decref(object);
+}
+
 void progress_explain(void)
 {
     if (!progress.is_explained || !progress.step_count)
         return;
+    if (progress.is_json) {
+        print_steps_json();
+        return;
+    }
     static const struct view_column columns[] = {
         {"step", false}, {"from", true}, {"took", true}, {"count", true}};
     struct view *v = view_new(columns, sizeof columns / sizeof *columns);

@@ -42,6 +42,7 @@ sl_status compaction_write(struct operation *o)
                                     .keys_needed = true,
                                     .strict_order = operation_strict_order(o),
                                     .counts = &counts,
+                                    .stats = o->table->reads,
                                     .pool = o->table->runtime.pool};
     struct sl_file_spec spec = {.kind = SL_FILE_BASE,
                                 .partition = o->partition,

@@ -25,6 +25,7 @@ static sl_status run_open(const struct operation *o, const sl_data_file *log, st
     struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
                                      .sorted = true,
                                      .strict_order = operation_strict_order(o),
+                                     .stats = o->table->reads,
                                      .pool = o->table->runtime.pool};
     SL_TRY(sl_path_join(o->partition, log->name, &relative));
     sl_status status = sl_run_open(o->table, relative, &options, &run->rows);

@@ -59,6 +59,7 @@ typedef struct sl_table {
     sl_strings ordering; /* ordering fields; empty under commit time */
     bool utc;            /* zone of the timeline */
     bool populate_meta;
+    struct sl_read_stats *reads; /* counts what writes and services of this handle read (slice.h); NULL: not counted */
     bool has_metadata_table; /* hoodie.table.metadata.partitions lists any */
     const char *name;
     struct sl_bucket_hash buckets; /* buckets 0: the properties name no bucket index */

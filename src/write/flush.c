@@ -43,6 +43,7 @@ static sl_status add_base_run(struct flush_task *t, sl_file_writer *w)
     struct sl_run_options options = {
         .schema = t->flush->schema.full,
         .sorted = true,
+        .stats = table->reads,
         .pool = table->runtime.pool,
         .copy_to = sl_table_setting_true(table, "sluice.compaction.copy", true) ? w : NULL};
     sl_status status = sl_path_join(t->partition, t->group->base->name, &relative);

@@ -402,6 +402,35 @@ static void check_appends(const struct model *m, sl_array *plain, sl_array *enco
     sl_builder_free(b);
 }
 
+/* Random picks from several arrays in turn, in two calls as a merge makes them. */
+static void check_picks(const struct model *m, const sl_array *plain, const sl_array *encoded)
+{
+    static int64_t expected[PICKED_MAX];
+    const sl_array *sources[] = {plain, random_below(2) ? encoded : plain, plain};
+    int64_t total = 0;
+    sl_builder *b = NULL;
+    sl_array *out = NULL;
+    ok(sl_builder_new(plain->type, &b));
+    for (int call = 0; call < 2; call++) {
+        struct sl_pick picks[24];
+        size_t count = plain->length > 0 ? (size_t)random_below(24) : 0;
+        for (size_t i = 0; i < count; i++) {
+            int64_t first = random_below(plain->length), most = random_below(3) ? 2 : 100, rows;
+            most = plain->length - first < most ? plain->length - first : most;
+            rows = 1 + random_below(most);
+            picks[i] = (struct sl_pick){(uint32_t)random_below(3), (uint32_t)first, (uint32_t)rows};
+            for (int64_t k = 0; k < rows; k++)
+                expected[total++] = first + k;
+        }
+        ok(sl_builder_append_picks(b, sources, 3, picks, count));
+    }
+    assert_int_equal(sl_builder_length(b), total);
+    ok(sl_builder_finish(b, &out));
+    check_rows(out, m, expected, total);
+    sl_array_unref(out);
+    sl_builder_free(b);
+}
+
 static void check_copy(const struct model *m, const sl_array *src)
 {
     int64_t expected[ROWS_MAX], from = random_below(src->length + 1),
@@ -482,6 +511,7 @@ static void test_random_arrays(void **state)
         check_rows(m.array, &m, all, m.array->length);
         sl_array *encoded = dictionary_encode(m.array);
         check_appends(&m, m.array, encoded);
+        check_picks(&m, m.array, encoded);
         check_copy(&m, m.array);
         check_copy(&m, encoded);
         check_decode(&m, encoded);

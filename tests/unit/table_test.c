@@ -1057,6 +1057,56 @@ static void a_lock_is_held_from_begin_to_end(void **state)
     table_gone(&a);
 }
 
+/* Between begin and end the timeline is free for services, and the writer's instant is told from a dead one's. */
+static void instants_at_work_have_a_lock(void **state)
+{
+    (void)state;
+    struct test_table a = lsm_table(), b = a;
+    char path[128], instant[SL_INSTANT_BYTES], result[SL_INSTANT_BYTES];
+    sl_txn *txn;
+    sl_table_lock *lock;
+    size_t count;
+    bool busy;
+    open_with(&b, (const char *const[]){"hoodie.write.lock.wait_time_ms", "50", NULL});
+    OK(sl_txn_begin(a.table, &delta, &txn));
+    memcpy(instant, sl_txn_instant(txn), sizeof instant);
+    snprintf(path, sizeof path, ".hoodie/.locks/%s.lock", instant);
+    assert_true(there_is(&a, path));
+    FAILS(sl_table_lock_take(b.table, &lock), SL_E_BUSY, "");
+    FAILS(sl_rollback_instant(b.table, instant, result, &count), SL_E_BUSY, "");
+    OK(sl_timeline_lock_take(b.table, &lock));
+    OK(sl_instant_is_worked_on(b.table, instant, &busy));
+    assert_true(busy);
+    OK(sl_rollback_leftovers(b.table, &count));
+    assert_int_equal(count, 0);
+    sl_table_lock_release(lock);
+    put_text(&b, ".hoodie/.locks/20200101000000000.lock", ""); /* its owner died after publishing */
+    OK(sl_txn_commit(txn, SCHEMA_TEXT, NULL));
+    assert_false(there_is(&a, path));
+    OK(sl_txn_begin(b.table, &delta, &txn));
+    assert_false(there_is(&a, ".hoodie/.locks/20200101000000000.lock"));
+    sl_txn_abort(txn);
+    assert_string_equal(names_in(&a, ".hoodie/.locks"), "sluice.lock sluice.writer.lock");
+    sl_table_close(b.table);
+    table_gone(&a);
+}
+
+/* A writer of another program took ours for dead: nothing may be published under a rolled back instant. */
+static void rolled_back_instants_are_not_published(void **state)
+{
+    (void)state;
+    struct test_table t = lsm_table();
+    char path[256];
+    sl_txn *txn;
+    OK(sl_txn_begin(t.table, &delta, &txn));
+    snprintf(path, sizeof path, ".hoodie/timeline/%s.deltacommit.inflight", sl_txn_instant(txn));
+    remove_file(&t, path);
+    snprintf(path, sizeof path, ".hoodie/timeline/%s.deltacommit.requested", sl_txn_instant(txn));
+    remove_file(&t, path);
+    FAILS(sl_txn_commit(txn, SCHEMA_TEXT, NULL), SL_E_CONFLICT, "rolled back by another writer");
+    table_gone(&t);
+}
+
 /* ---- rollback ------------------------------------------------------------------------------------------ */
 
 /* What a dead writer left: pending files, markers, data. */
@@ -1701,6 +1751,8 @@ int main(void)
         cmocka_unit_test(lock_excludes_handles_and_processes),
         cmocka_unit_test(commit_publishes_all_and_keeps_nothing_else),
         cmocka_unit_test(abort_leaves_a_rollback_and_no_file),
+        cmocka_unit_test(instants_at_work_have_a_lock),
+        cmocka_unit_test(rolled_back_instants_are_not_published),
         cmocka_unit_test(a_lock_is_held_from_begin_to_end),
         cmocka_unit_test(leftovers_go_before_the_next_write),
         cmocka_unit_test(a_living_writer_is_left_alone),

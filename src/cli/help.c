@@ -93,7 +93,7 @@ void help_overview(FILE *to)
     fputc('\n', to);
     for (size_t i = 0; i < cli_verb_count; i++)
         if (cli_verbs[i].run)
-            fprintf(to, "  %-13s%s\n", cli_verbs[i].name, cli_verbs[i].summary);
+            fprintf(to, "  %-24s%s\n", cli_verbs[i].name, cli_verbs[i].summary);
     fputs("\noptions of all verbs\n", to);
     option_lines(to, cli_common_options);
     fputs("\n`sluice help VERB` tells more about one. Exit status: 0 done, 1 failed, 2 wrong usage, 3 "

@@ -125,11 +125,21 @@ static void keep(sl_source_cache *cache, sl_source *source)
     sl_source_unref(evicted);
 }
 
+/* A view names only files that are there: whoever looks for one later may come after a rollback. The rows that were handed
+ * out until then are of a snapshot that is gone, so there is no going on with the next one. */
+static sl_status explain_missing(sl_status status)
+{
+    return sl_status_code(status) != SL_E_NOT_FOUND
+               ? status
+               : sl_hint(status, "its instant may have been rolled back, or the file cleaned away, since the read "
+                                 "began: read again; `sluice doctor` tells whether the table lacks files");
+}
+
 sl_status sl_source_open(const sl_table *table, const char *relative, sl_source_cache *cache, sl_source **out)
 {
     sl_source *found = cache ? find(cache, relative) : NULL;
     if (!found) {
-        SL_TRY_CTX(open_file(table, relative, &found), "file %s", relative);
+        SL_TRY_CTX(explain_missing(open_file(table, relative, &found)), "file %s", relative);
         if (cache)
             keep(cache, found);
     }

@@ -563,6 +563,35 @@ static void test_log_compactions_roll_back(void **state)
     sl_table_close(t);
 }
 
+/* A read that has chosen its files when the write behind one of them is taken back: an error that says what to do. */
+static void test_a_read_that_is_overtaken(void **state)
+{
+    (void)state;
+    sl_table *t = create(EVENT_TIME, NULL);
+    sl_timeline timeline;
+    sl_stream *stream = NULL;
+    sl_batch *batch = NULL;
+    json_t *tasks;
+    char result[SL_INSTANT_BYTES];
+    size_t files;
+    upsert(t, "a 5 base");
+    upsert(t, "a 6 one");
+    ok(sl_scan_plan(t, &(struct sl_scan_options){.limit = -1}, &tasks));
+    ok(sl_timeline_load(t, &timeline));
+    ok(sl_rollback_instant(t, sl_timeline_last_write(&timeline)->requested, result, &files));
+    sl_timeline_free(&timeline);
+    sl_status status = sl_scan_run(t, json_array_get(tasks, 0), NULL, &stream);
+    if (!status)
+        status = sl_stream_next(stream, &batch);
+    assert_int_equal(sl_status_code(status), SL_E_NOT_FOUND);
+    assert_non_null(strstr(sl_status_hint(status), "read again"));
+    sl_status_free(status);
+    sl_stream_close(stream);
+    json_decref(tasks);
+    assert_string_equal(rows(t, NULL), "a 5 base");
+    sl_table_close(t);
+}
+
 /* ---- beside a writer ----------------------------------------------------------------------------------- */
 
 /* A write is begun, a service planned and executed, the write ended. */
@@ -741,6 +770,7 @@ int main(int argc, char **argv)
         TEST(test_deletes_keep_their_place),
         TEST(test_a_group_has_one_plan),
         TEST(test_log_compactions_roll_back),
+        TEST(test_a_read_that_is_overtaken),
         TEST(test_services_run_beside_a_writer),
         TEST(test_a_plan_has_one_executor),
         TEST(test_size_tiered_policy),

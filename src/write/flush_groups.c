@@ -5,15 +5,18 @@
  */
 #include "write/write_int.h"
 
-#define WORKER_BYTES                                                                                         \
-    ((size_t)16 << 20) /* merges, batches and encoders of one group, or more where there is more */
+/* What the writing of one group takes at least: merges, batches and encoders; and where a base file is merged, the pages of
+ * its columns. */
+#define WORKER_BYTES      ((size_t)16 << 20)
+#define BASE_WORKER_BYTES ((size_t)40 << 20)
 
 /* Half of the budget is the rows' that wait, the other half that of those who write them. */
 static void share_memory(struct flush *f)
 {
     const sl_runtime *runtime = &f->table->runtime;
     size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
-    f->workers = sl_budget_share(runtime->budget, 2 * WORKER_BYTES, 1, threads);
+    size_t bytes = f->table->type == SL_COPY_ON_WRITE ? BASE_WORKER_BYTES : WORKER_BYTES;
+    f->workers = sl_budget_share(runtime->budget, 2 * bytes, 1, threads);
     f->fan_in = sl_spill_fan_in(runtime, f->workers);
 }
 

@@ -7,7 +7,7 @@
 
 enum {
     SHORT_TEXT = 16,  /* copied as one block of constant size */
-    BLOCKS_TEXT = 64, /* ... as a few of them */
+    BLOCKS_TEXT = 80, /* ... as a few of them: names of data files are shorter */
 };
 
 static sl_status offset_overflow(void)
@@ -136,20 +136,112 @@ static sl_status picks_bools(sl_builder *b, const sl_array *const *sources, cons
 
 /* ---- strings and binaries ------------------------------------------------------------------------------ */
 
-/* The array that holds the text of row `row`, and its place there; false: a null behind a dictionary, no text. */
-SL_INLINE bool text_place(const sl_array *src, int64_t row, const sl_array **holder, int64_t *place)
+/* Texts are gathered in groups: first their places, from which the ends follow, then, when there is room for them, their
+ * bytes. So each index and offset is looked at once, and the places of a group stay in the first cache. */
+enum { GROUP_TEXTS = 128 };
+
+struct text_piece {
+    const uint8_t *from;
+    uint32_t len;
+    bool blocks; /* BLOCKS_TEXT bytes may be read from its beginning on */
+};
+struct text_group {
+    struct text_piece pieces[GROUP_TEXTS];
+    size_t count, bytes;
+    int64_t end; /* of the texts so far; may be beyond int32 */
+};
+
+SL_INLINE void add_piece(struct text_group *g, const sl_array *holder, int32_t start, int32_t end)
 {
-    *holder = src;
-    *place = row;
-    if (!src->dictionary)
-        return true;
-    *holder = src->dictionary;
-    *place = sl_i32_at(src, row);
-    return sl_is_valid(src, row);
+    int64_t behind = (int64_t)holder->offsets[holder->length] - start;
+    g->pieces[g->count++] =
+        (struct text_piece){holder->values + start, (uint32_t)(end - start), behind >= BLOCKS_TEXT};
+    g->bytes += (size_t)(end - start);
 }
 
-/* End offsets of plain texts, beginning at `end`; gives the last one, which may be beyond int32. */
-static int64_t text_ends(int32_t *to, int64_t end, const sl_array *const *sources,
+/* Copies over the end of a text in whole blocks where its source allows; the destination has room. */
+SL_INLINE void copy_piece(uint8_t *to, const struct text_piece *p)
+{
+    if (SL_UNLIKELY(!p->blocks || p->len > BLOCKS_TEXT)) {
+        if (p->len > 0)
+            memcpy(to, p->from, p->len);
+        return;
+    }
+    size_t at = 0;
+    do {
+        memcpy(to + at, p->from + at, SHORT_TEXT);
+        at += SHORT_TEXT;
+    } while (at < p->len);
+}
+
+static sl_status copy_group(sl_builder *b, struct text_group *g)
+{
+    SL_TRY(builder_text_fits(b, g->bytes));
+    SL_TRY(growing_room(&b->values, g->bytes + BLOCKS_TEXT));
+    uint8_t *to = b->values.data + b->values.size;
+    for (size_t i = 0; i < g->count; i++) {
+        copy_piece(to, &g->pieces[i]);
+        to += g->pieces[i].len;
+    }
+    b->values.size += g->bytes;
+    g->count = g->bytes = 0;
+    return SL_OK;
+}
+
+/* Neighbouring rows of an array without dictionary are one piece. */
+SL_INLINE int32_t *plain_ends(struct text_group *g, const sl_array *src, const struct sl_pick *p, int32_t *to)
+{
+    const int32_t *offsets = src->offsets + p->first;
+    int64_t distance = g->end - offsets[0];
+    for (uint32_t k = 1; k <= p->count; k++)
+        *to++ = (int32_t)(uint32_t)(offsets[k] + distance);
+    g->end = offsets[p->count] + distance;
+    add_piece(g, src, offsets[0], offsets[p->count]);
+    return to;
+}
+
+SL_INLINE void dictionary_end(struct text_group *g, const sl_array *src, int64_t row, int32_t *to)
+{
+    if (!src->validity || bit_get(src->validity, row)) {
+        const sl_array *entries = src->dictionary;
+        int32_t entry = sl_i32_at(src, row);
+        int32_t start = entries->offsets[entry], end = entries->offsets[(int64_t)entry + 1];
+        g->end += end - start;
+        add_piece(g, entries, start, end);
+    }
+    *to = (int32_t)(uint32_t)g->end;
+}
+
+/* Ends are written before the bytes are known to fit; a failure leaves a builder that may only be freed. */
+static sl_status picks_text(sl_builder *b, const sl_array *const *sources, const struct sl_pick *picks,
+                            size_t count, int64_t rows)
+{
+    struct text_group g;
+    SL_TRY(builder_offsets_room(b, rows));
+    int32_t *to = (int32_t *)(void *)(b->offsets.data + b->offsets.size);
+    g.count = g.bytes = 0;
+    g.end = (int64_t)b->values.size;
+    for (size_t i = 0; i < count; i++) {
+        const sl_array *src = sources[picks[i].source];
+        if (!src->dictionary) {
+            to = plain_ends(&g, src, &picks[i], to);
+            if (g.count == GROUP_TEXTS)
+                SL_TRY(copy_group(b, &g));
+            continue;
+        }
+        for (uint32_t k = 0; k < picks[i].count; k++) {
+            dictionary_end(&g, src, (int64_t)picks[i].first + k, to++);
+            if (g.count == GROUP_TEXTS)
+                SL_TRY(copy_group(b, &g));
+        }
+    }
+    SL_TRY(copy_group(b, &g));
+    b->offsets.size += (size_t)rows * sizeof(int32_t);
+    return SL_OK;
+}
+
+/* End offsets of lists, beginning at `end`; gives the last one, which may be beyond int32. */
+static int64_t list_ends(int32_t *to, int64_t end, const sl_array *const *sources,
                          const struct sl_pick *picks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -160,84 +252,6 @@ static int64_t text_ends(int32_t *to, int64_t end, const sl_array *const *source
         end = offsets[picks[i].count] + distance;
     }
     return end;
-}
-
-static int64_t text_ends_dictionary(int32_t *to, int64_t end, const sl_array *const *sources,
-                                    const struct sl_pick *picks, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < picks[i].count; k++) {
-            const sl_array *holder;
-            int64_t place;
-            if (text_place(sources[picks[i].source], (int64_t)picks[i].first + k, &holder, &place))
-                end += holder->offsets[place + 1] - holder->offsets[place];
-            *to++ = (int32_t)(uint32_t)end;
-        }
-    return end;
-}
-
-/* Copies over the end of the text in whole blocks where source and destination have that many bytes. */
-SL_INLINE void text_copy(uint8_t *to, const sl_array *holder, int32_t start, size_t len)
-{
-    const uint8_t *from = holder->values + start;
-    int64_t behind = (int64_t)holder->offsets[holder->length] - start;
-    if (len <= SHORT_TEXT && behind >= SHORT_TEXT) {
-        memcpy(to, from, SHORT_TEXT);
-    } else if (len <= BLOCKS_TEXT && behind >= BLOCKS_TEXT) {
-        for (size_t at = 0; at < len; at += SHORT_TEXT)
-            memcpy(to + at, from + at, SHORT_TEXT);
-    } else if (len > 0) {
-        memcpy(to, from, len);
-    }
-}
-
-static void text_bytes(uint8_t *to, const sl_array *const *sources, const struct sl_pick *picks, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const sl_array *src = sources[picks[i].source];
-        int32_t start = src->offsets[picks[i].first];
-        size_t len = (size_t)(src->offsets[(size_t)picks[i].first + picks[i].count] - start);
-        text_copy(to, src, start, len);
-        to += len;
-    }
-}
-
-static void text_bytes_dictionary(uint8_t *to, const sl_array *const *sources, const struct sl_pick *picks,
-                                  size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < picks[i].count; k++) {
-            const sl_array *holder;
-            int64_t place;
-            if (!text_place(sources[picks[i].source], (int64_t)picks[i].first + k, &holder, &place))
-                continue;
-            int32_t start = holder->offsets[place];
-            size_t len = (size_t)(holder->offsets[place + 1] - start);
-            text_copy(to, holder, start, len);
-            to += len;
-        }
-}
-
-/* Offsets are written before the bytes are known to fit; a failure leaves a builder that may only be freed. */
-static sl_status picks_text(sl_builder *b, const sl_array *const *sources, const struct sl_pick *picks,
-                            size_t count, int64_t rows, bool dictionary)
-{
-    SL_TRY(builder_offsets_room(b, rows));
-    int32_t *ends = (int32_t *)(void *)(b->offsets.data + b->offsets.size);
-    int64_t begin = (int64_t)b->values.size, end;
-    end = dictionary ? text_ends_dictionary(ends, begin, sources, picks, count)
-                     : text_ends(ends, begin, sources, picks, count);
-    size_t bytes = (size_t)(end - begin);
-    SL_TRY(builder_text_fits(b, bytes));
-    SL_TRY(growing_room(&b->values, bytes + BLOCKS_TEXT));
-    uint8_t *to = b->values.data + b->values.size;
-    if (dictionary)
-        text_bytes_dictionary(to, sources, picks, count);
-    else
-        text_bytes(to, sources, picks, count);
-    b->values.size += bytes;
-    b->offsets.size += (size_t)rows * sizeof(int32_t);
-    return SL_OK;
 }
 
 /* ---- nested -------------------------------------------------------------------------------------------- */
@@ -273,7 +287,7 @@ static sl_status picks_lists(sl_builder *b, const sl_array *const *sources, size
 {
     SL_TRY(builder_offsets_room(b, rows));
     int32_t *ends = (int32_t *)(void *)(b->offsets.data + b->offsets.size);
-    if (text_ends(ends, b->children[0]->length, sources, picks, count) > INT32_MAX)
+    if (list_ends(ends, b->children[0]->length, sources, picks, count) > INT32_MAX)
         return offset_overflow();
     b->offsets.size += (size_t)rows * sizeof(int32_t);
     struct sl_pick *elements;
@@ -287,10 +301,10 @@ static sl_status picks_lists(sl_builder *b, const sl_array *const *sources, size
 /* ---- by class of type ---------------------------------------------------------------------------------- */
 
 static sl_status picks_values(sl_builder *b, const sl_array *const *sources, size_t source_count,
-                              const struct sl_pick *picks, size_t count, int64_t rows, bool dictionary)
+                              const struct sl_pick *picks, size_t count, int64_t rows)
 {
     if (b->type->id == SL_STRING || b->type->id == SL_BINARY)
-        return picks_text(b, sources, picks, count, rows, dictionary);
+        return picks_text(b, sources, picks, count, rows);
     if (b->value_bytes > 0)
         return picks_fixed(b, sources, picks, count, rows);
     switch (b->type->id) {
@@ -331,7 +345,7 @@ sl_status sl_builder_append_picks(sl_builder *b, const sl_array *const *sources,
         b->null_count += rows;
     else if (t.nulls)
         SL_TRY(picks_validity(b, sources, picks, count, rows));
-    SL_TRY(picks_values(b, sources, source_count, picks, count, rows, t.dictionary));
+    SL_TRY(picks_values(b, sources, source_count, picks, count, rows));
     b->length += rows;
     return SL_OK;
 }

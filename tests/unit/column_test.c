@@ -916,15 +916,20 @@ static void test_nulls_and_constants(void **state)
             sl_type_unref(type);
         }
     sl_array *array = NULL;
-    ok(sl_array_constant_string("p=1", 3, 100, &array));
-    check_layout(array);
-    for (int64_t i = 0; i < 100; i++) {
-        size_t len;
-        const uint8_t *bytes = sl_bytes_at(array, i, &len);
-        assert_int_equal(len, 3);
-        assert_memory_equal(bytes, "p=1", 3);
+    sl_status (*const constants[])(const char *, size_t, int64_t, sl_array **) = {sl_array_constant_string,
+                                                                                  sl_array_repeated_string};
+    for (size_t k = 0; k < 2; k++) {
+        ok(constants[k]("p=1", 3, 100, &array));
+        check_layout(array->dictionary ? array->dictionary : array);
+        assert_int_equal(array->dictionary ? array->dictionary->length : 0, k);
+        for (int64_t i = 0; i < 100; i++) {
+            size_t len;
+            const uint8_t *bytes = sl_bytes_at(array, i, &len);
+            assert_int_equal(len, 3);
+            assert_memory_equal(bytes, "p=1", 3);
+        }
+        sl_array_unref(array);
     }
-    sl_array_unref(array);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */

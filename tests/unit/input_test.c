@@ -684,6 +684,27 @@ static void parquet_strings_are_checked(void **state)
     sl_type_unref(type);
 }
 
+/* Files are read ahead by a thread: it ends with the stream, wherever that is closed, and after the end there is nothing. */
+static void reading_ahead(void **state)
+{
+    (void)state;
+    const char *path = parquet_file("t.parquet", batch_of_json("a int", "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n"));
+    struct sl_input_options options = {.batch_rows = 1};
+    for (int taken = 0; taken <= 5; taken++) {
+        sl_stream *stream;
+        ok(sl_input_open(path, NULL, NULL, &options, &stream));
+        for (int i = 0; i < taken; i++) {
+            sl_batch *batch;
+            ok(sl_stream_next(stream, &batch));
+            assert_int_equal(batch != NULL, i < 3);
+            if (batch)
+                assert_int_equal(sl_integer_at(batch->columns[0], 0), i + 1);
+            sl_batch_unref(batch);
+        }
+        sl_stream_close(stream);
+    }
+}
+
 static void avro_files(void **state)
 {
     (void)state;
@@ -1082,6 +1103,7 @@ int main(void)
         cmocka_unit_test(formats),
         cmocka_unit_test(large_text),
         cmocka_unit_test(parquet_files),
+        cmocka_unit_test(reading_ahead),
         cmocka_unit_test(parquet_strings_are_checked),
         cmocka_unit_test(avro_files),
         cmocka_unit_test(arrow_streams),

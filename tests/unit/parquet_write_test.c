@@ -926,6 +926,50 @@ static void test_dictionary_choice(void **state)
     sl_type_unref(schema);
 }
 
+static void fill_sample(sl_builder **c, int64_t i)
+{
+    char text[40];
+    int n = snprintf(text, sizeof text, "key %08d", (int)(i * 7919 % 100003)); /* no two alike */
+    const char *unique = i == 5 ? "a" : i == 6 ? "z" : text; /* the bounds are among the first */
+    if (i % 10)
+        OK(sl_builder_bytes(c[0], unique, strlen(unique)));
+    else
+        OK(sl_builder_null(c[0]));
+    OK(sl_builder_integer(c[1], i * 7919 % 100003));
+    OK(sl_builder_integer(c[2], (int64_t)random_below(5000)));
+    OK(sl_builder_bytes(c[3], text, (size_t)n - 2)); /* a hundred of each */
+}
+
+/* The first 2048 values show that a dictionary is hopeless; what they had in it is not lost. */
+static void test_dictionary_sample(void **state)
+{
+    (void)state;
+    enum { ROWS = 6000 };
+    const sl_type *schema =
+        schema_of((sl_field[]){{.name = "text", .type = simple(SL_STRING), .nullable = true},
+                               {.name = "number", .type = simple(SL_INT64)},
+                               {.name = "some", .type = simple(SL_INT64)},
+                               {.name = "prefix", .type = simple(SL_STRING)}},
+                  4);
+    sl_batch *batch = batch_of(schema, fill_sample, ROWS);
+    struct decoded d;
+    write_and_decode(&d, schema, NULL, batch);
+    check_structure(&d);
+    for (size_t leaf = 0; leaf < 4; leaf++) {
+        assert_int_equal(column_index(&d, 0, leaf).page_count, 1);
+        assert_int_equal(chunk_meta(&d, 0, leaf)->num_values, ROWS);
+        assert_int_equal(has_encoding(chunk_meta(&d, 0, leaf), PARQUET_PLAIN_DICTIONARY), leaf >= 2);
+    }
+    const struct parquet_statistics *text = &chunk_meta(&d, 0, 0)->statistics;
+    assert_int_equal(text->min_value.len, 1);
+    assert_memory_equal(text->min_value.data, "a", 1);
+    assert_int_equal(text->max_value.len, 1);
+    assert_memory_equal(text->max_value.data, "z", 1);
+    decoded_free(&d);
+    sl_batch_unref(batch);
+    sl_type_unref(schema);
+}
+
 /* ---- sizes --------------------------------------------------------------------------------------------- */
 
 static void fill_wide(sl_builder **c, int64_t i)
@@ -1222,6 +1266,7 @@ int main(void)
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_half_bounds_are_exact),
         cmocka_unit_test(test_dictionary_choice),
+        cmocka_unit_test(test_dictionary_sample),
         cmocka_unit_test(test_row_groups_and_estimates),
         cmocka_unit_test(test_huge_values),
         cmocka_unit_test(test_empty_file),

@@ -22,10 +22,11 @@ struct prune_group {
     bool by_page; /* else bounds are those of the row group */
 };
 
+/* What a key generator that we do not know makes of a field need not be the same for the same key. */
 static bool is_key_column(const struct scan *s, const char *column)
 {
     return strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0 ||
-           sl_strings_contain(&s->table->keygen.record_fields, column);
+           (s->table->keygen_known && sl_strings_contain(&s->table->keygen.record_fields, column));
 }
 
 /* Statistics count only when the file stores the column in the type that the expression was bound to. A delete log lacks the

@@ -87,10 +87,12 @@ static sl_status by_group_bounds(const sl_parquet *file, size_t row_group, int c
     return SL_OK;
 }
 
+#define BLOOM_KEYS_MAX 256 /* a key costs two short reads; of more keys most pages hold some */
+
 static sl_status by_bloom_filter(const sl_parquet *file, size_t row_group, int column, struct candidates *c)
 {
     SL_NEW_ARRAY(c->absent, c->set->count + 1);
-    for (size_t i = c->first; i < c->end; i++) {
+    for (size_t i = c->first; i < c->end && c->end - c->first <= BLOOM_KEYS_MAX; i++) {
         bool may;
         SL_TRY(sl_parquet_may_contain(file, row_group, column, c->set->items[i].data, c->set->items[i].len,
                                       &may));

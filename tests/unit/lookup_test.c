@@ -165,6 +165,63 @@ static void what_cannot_be_looked_up_is_said(void **state)
     sluice_table_close(t);
 }
 
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+static int look(sluice_table *t, const char *where, sluice_error *e)
+{
+    const char *key = "a";
+    sluice_scan *scan = NULL;
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    int code = where ? sluice_scan_new(t, &scan, e) : sluice_lookup(t, &key, 1, NULL, &rows, e);
+    if (where && !code)
+        code = sluice_scan_where(scan, where, e);
+    if (where && !code)
+        code = sluice_scan_stream(scan, &rows, e);
+    if (!code) {
+        bool failed;
+        do {
+            failed = rows.get_next(&rows, &batch) != 0;
+            if (!failed && batch.release)
+                batch.release(&batch);
+            else if (!failed)
+                break;
+        } while (!failed);
+        rows.release(&rows);
+        code = failed ? SLUICE_E_MEMORY : 0; /* the stream's own codes are tested elsewhere */
+    }
+    sluice_scan_free(scan);
+    return code;
+}
+
+/* Whichever allocation fails, the call says so, nothing leaks, and the handle goes on. What pruning could not ask for want of
+ * memory is read. */
+static void survives_failing_allocations(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {NULL, "k = 'a'", "v > 1", "v > 1 and k in ('a', 'b')"};
+    static const char *const one_thread[] = {"sluice.threads", "1", NULL};
+    sluice_table *t = new_table(plain_table);
+    sluice_error e;
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    write_line(t, SLUICE_DELETE, "{\"k\":\"b\",\"p\":\"x\",\"v\":2}");
+    sluice_table_close(t);
+    OK(sluice_table_open(path, one_thread, &t, &e));
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        int code = 1;
+        for (uint64_t n = 1; code; n += 1 + n / 40) {
+            sl_test_fail_allocation(n, true);
+            code = look(t, questions[i], &e);
+            sl_test_fail_allocation(0, false);
+            if (code)
+                assert_int_equal(code, SLUICE_E_MEMORY);
+        }
+        value_is(t, "a", TWO);
+    }
+    sluice_table_close(t);
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 struct reader {
@@ -225,6 +282,7 @@ int main(void)
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(partitions_narrow),
         cmocka_unit_test(what_cannot_be_looked_up_is_said),
+        cmocka_unit_test(survives_failing_allocations),
         cmocka_unit_test(threads_share_a_handle),
     };
     temporary_folder(folder, sizeof folder);

@@ -147,6 +147,10 @@ void flush_free(struct flush *flush); /* zero-initialised is fine */
 SL_MUST_USE sl_status flush_groups(struct flush *flush, struct router *router, const size_t *which,
                                    size_t count);
 
+/* As sl_pool_for, with as many workers as the budget has memory for. */
+SL_MUST_USE sl_status flush_parallel(const struct flush *flush, size_t count,
+                                     sl_status (*work)(void *context, size_t index), void *context);
+
 /* Rows on their way into a file group. */
 struct flush_task {
     struct flush *flush;
@@ -197,6 +201,17 @@ SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, const struct router 
 /* Sends the rows of a partition to the groups that hold their keys, or, as inserts, to small files and new groups. */
 SL_MUST_USE sl_status targets_of_partition(const struct flush *flush, const sl_partition *partition,
                                            sl_sorter *rows, const sl_type *schema, struct write_targets *out);
+
+/* The keys that the groups of a partition hold. */
+struct partition_keys;
+/* `wanted`: only these are asked for; borrowed by the call. NULL: any. */
+SL_MUST_USE sl_status partition_keys_open(const struct flush *flush, const sl_partition *partition,
+                                          const sl_key_set *wanted, struct partition_keys **out);
+/* The group that holds the key, -1: none. Keys are asked for in ascending order. */
+SL_MUST_USE sl_status partition_keys_find(struct partition_keys *k, const uint8_t *key, size_t len,
+                                          int64_t *group);
+void partition_keys_close(struct partition_keys *k); /* NULL is fine */
+int write_key_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len); /* by bytes */
 
 /* A group with room for inserts. */
 struct pack_candidate {

@@ -502,6 +502,67 @@ static void room_in_small_files(void **state)
     unmake(&m);
 }
 
+/* ---- many rows ----------------------------------------------------------------------------------------- */
+
+#define MANY 70000 /* more than are held back to look for the pages of their keys */
+
+static void write_many(struct made *m, enum sluice_operation operation, int first, int ts)
+{
+    const sl_type *type;
+    sl_batch_builder b = {0};
+    sl_batch *batch;
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e;
+    ok(sl_schema_parse(columns, &type));
+    ok(sl_batch_builder_init(&b, type));
+    for (int i = MANY; i-- > 0;) {
+        char key[16];
+        int len = snprintf(key, sizeof key, "k%06d", first + i);
+        ok(sl_builder_integer(b.columns[0], i));
+        ok(sl_builder_bytes(b.columns[1], key, (size_t)len));
+        ok(sl_builder_bytes(b.columns[2], "p", 1));
+        ok(sl_builder_null(b.columns[3]));
+        ok(sl_builder_null(b.columns[4]));
+        ok(sl_builder_integer(b.columns[5], ts));
+    }
+    ok(sl_batch_builder_finish(&b, &batch));
+    OK(write_batch(m->table, operation, batch, &info, &e));
+    sl_batch_unref(batch);
+    sl_batch_builder_free(&b);
+    sl_type_unref(type);
+}
+
+static void expect_count(struct made *m, const char *where, size_t wanted)
+{
+    const char *column = "key";
+    sluice_error e;
+    char *text;
+    size_t lines = 0;
+    OK(read_rows(m->table, &(struct query){.columns = &column, .column_count = 1, .where = where}, &text,
+                 &e));
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    free(text);
+    assert_int_equal(lines, wanted);
+}
+
+static void many_rows(void **state)
+{
+    (void)state;
+    for (int lsm = 0; lsm < 2; lsm++) {
+        struct made m =
+            make("many", (const char *const[]){"hoodie.index.type", "SIMPLE", "hoodie.table.storage.layout",
+                                               lsm ? "lsm_tree" : "default", NULL});
+        reopen(&m, (const char *const[]){"hoodie.parquet.max.file.size", "100000", NULL});
+        write_many(&m, SLUICE_BULK_INSERT, 0, 1);
+        write_many(&m, SLUICE_UPSERT, MANY / 2, 2);
+        expect_count(&m, "ts = 1", MANY / 2);
+        expect_count(&m, "ts = 2", MANY);
+        check_files(m.table->table);
+        unmake(&m);
+    }
+}
+
 int main(void)
 {
     temporary_folder(root, sizeof root);
@@ -511,6 +572,7 @@ int main(void)
         cmocka_unit_test(sort_modes),
         cmocka_unit_test(small_files),
         cmocka_unit_test(room_in_small_files),
+        cmocka_unit_test(many_rows),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_folder(root);

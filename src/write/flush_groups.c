@@ -116,12 +116,36 @@ done:
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
+/* A loop whose workers are as many as the memory allows. */
+struct loop {
+    sl_status (*work)(void *context, size_t index);
+    void *context;
+    size_t count;
+    atomic_size_t next;
+};
+
+static sl_status take_indexes(void *context, size_t worker)
+{
+    struct loop *loop = context;
+    (void)worker;
+    for (size_t index; (index = atomic_fetch_add(&loop->next, 1)) < loop->count;)
+        SL_TRY(loop->work(loop->context, index));
+    return SL_OK;
+}
+
+sl_status flush_parallel(const struct flush *f, size_t count, sl_status (*work)(void *context, size_t index),
+                         void *context)
+{
+    struct loop loop = {.work = work, .context = context, .count = count};
+    return sl_pool_for(f->table->runtime.pool, f->workers < count ? f->workers : count, take_indexes, &loop);
+}
+
 struct flush_round {
     struct flush *flush;
     struct router *router;
     const size_t *which;
     size_t count;
-    atomic_size_t next, done;
+    atomic_size_t done;
 };
 
 static void forget_rows(struct write_group *g)
@@ -130,9 +154,11 @@ static void forget_rows(struct write_group *g)
     g->sorter = NULL;
 }
 
-static sl_status flush_one(struct flush_round *round, size_t number)
+static sl_status flush_one(void *context, size_t index)
 {
+    struct flush_round *round = context;
     struct flush *f = round->flush;
+    size_t number = round->which[index];
     struct write_group *g = &round->router->groups[number];
     const char *partition = round->router->partitions.items[g->partition];
     enum flush_way way = operation_replaces(f->operation) ? FLUSH_BASE : FLUSH_BY_LAYOUT;
@@ -141,16 +167,6 @@ static sl_status flush_one(struct flush_round *round, size_t number)
                "partition %s: bucket %" PRIu32, partition, g->bucket);
     forget_rows(g);
     sl_progress(&f->table->runtime, "writing", atomic_fetch_add(&round->done, 1) + 1, round->count);
-    return SL_OK;
-}
-
-/* Takes group after group. */
-static sl_status flush_worker(void *context, size_t index)
-{
-    struct flush_round *round = context;
-    (void)index;
-    for (size_t next; (next = atomic_fetch_add(&round->next, 1)) < round->count;)
-        SL_TRY(flush_one(round, round->which[next]));
     return SL_OK;
 }
 
@@ -170,5 +186,5 @@ sl_status flush_groups(struct flush *f, struct router *r, const size_t *which, s
     if (f->table->buckets.buckets == 0)
         return flush_unbucketed(f, r);
     SL_TRY(place_groups(f, r, which, count));
-    return sl_pool_for(f->table->runtime.pool, f->workers < count ? f->workers : count, flush_worker, &round);
+    return flush_parallel(f, count, flush_one, &round);
 }

@@ -137,15 +137,14 @@ sl_status unbucketed_flush(struct flush *flush, const struct router *router)
 {
     struct routing r = {flush, router, NULL};
     struct writing w = {.flush = flush};
-    sl_pool *pool = flush->table->runtime.pool;
     sl_status status = SL_OK;
     SL_TRY(refuse_bucket_groups(flush));
     if (!operation_inserts(flush->operation))
         SL_TRY(make_room(flush, router));
     SL_NEW_ARRAY(r.per_group, router->group_count + 1);
-    SL_GO(sl_pool_for(pool, router->group_count, route_partition, &r));
+    SL_GO(flush_parallel(flush, router->group_count, route_partition, &r));
     SL_GO(collect(&r, &w.targets));
-    SL_GO(sl_pool_for(pool, w.targets.count, write_target, &w));
+    SL_GO(flush_parallel(flush, w.targets.count, write_target, &w));
     flush->groups += w.targets.count;
 done:
     for (size_t i = 0; i < router->group_count; i++)

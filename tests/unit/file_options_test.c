@@ -20,8 +20,11 @@ static void check_options(const char *const *properties, const struct options_ca
 {
     struct test_table t = table_created("id string not null, t double", properties);
     struct file_options o;
+    const sl_type *data, *rows;
+    OK(sl_schema_parse("id string not null, t double", &data));
+    OK(sl_schema_with_meta(data, &rows));
     table_reopen(&t, c->settings);
-    sl_status status = file_options_load(t.table, &o);
+    sl_status status = file_options_load(t.table, rows, &o);
     if (c->refused) {
         assert_int_equal(sl_status_code(status), SL_E_UNSUPPORTED);
         assert_non_null(strstr(sl_status_message(status), c->refused));
@@ -29,13 +32,16 @@ static void check_options(const char *const *properties, const struct options_ca
     } else {
         OK(status);
         assert_int_equal(o.parquet.encoding, c->all);
-        assert_int_equal(o.parquet.column_count, 1);
+        /* the sequence number and the key's only field go up with the key */
+        assert_int_equal(o.parquet.column_count, c->key == SL_ENCODING_DELTA_BYTE_ARRAY ? 3 : 1);
         assert_string_equal(o.parquet.columns[0].column, "_hoodie_record_key");
         assert_int_equal(o.parquet.columns[0].encoding, c->key);
         assert_int_equal(o.parquet.columns[0].bloom_filter, c->bloom);
         assert_int_equal(o.parquet.page_bytes, c->page_bytes);
         assert_int_equal(o.parquet.row_group_bytes, c->group_bytes);
     }
+    sl_type_unref(data);
+    sl_type_unref(rows);
     table_gone(&t);
 }
 

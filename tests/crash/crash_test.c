@@ -443,6 +443,35 @@ static void with_compaction(const char *path)
     sl_table_close(t);
 }
 
+/* Base files with a row group for each row, of which newer rows meet only the last ones: the others are copied. */
+static void with_row_groups(const char *path, void (*rewrite)(const char *path))
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(sl_table_set_properties(t,
+                               (const char *const[]){"hoodie.parquet.block.size", "sluice.parquet.page.rows"},
+                               (const char *const[]){"1", "1"}, 2));
+    sl_table_close(t);
+    rewrite(path);
+}
+
+static void with_upsert(const char *path)
+{
+    sl_table *t = open_plain(path, NULL);
+    ok(write_rows(t, SL_OP_UPSERT, "b", 0, 12, 2, "in row groups"));
+    sl_table_close(t);
+}
+
+static void with_base_to_copy(const char *path) { with_row_groups(path, with_upsert); }
+
+static void with_plan_to_copy(const char *path)
+{
+    with_row_groups(path, with_compaction);
+    sl_table *t = open_plain(path, NULL);
+    ok(write_rows(t, SL_OP_UPSERT, "b", 5, 7, 3, "the newest"));
+    sl_table_close(t);
+    with_plan(path);
+}
+
 /* A writer died half way; the operation's own clean-up is what is stopped now. */
 static void with_dead_writer(const char *path, sl_status (*run)(sl_table *t), uint64_t n)
 {
@@ -517,6 +546,7 @@ static const struct operation operations[] = {
     {.name = "lsm insert into a new partition", .lsm = true, .run = insert_new_partition},
     {.name = "schedule", .lsm = true, .run = schedule},
     {.name = "compaction", .lsm = true, .prepare = with_plan, .run = execute},
+    {.name = "compaction that copies", .lsm = true, .prepare = with_plan_to_copy, .run = execute},
     {.name = "compaction with newer logs", .lsm = true, .prepare = with_plan_and_writes, .run = execute},
     {.name = "compaction after a dead one", .lsm = true, .prepare = with_dead_compaction, .run = execute},
     {.name = "schedule of logs", .lsm = true, .run = schedule_logs},
@@ -569,6 +599,7 @@ static const struct operation operations[] = {
      .may_apply_on_error = true},
     {.name = "properties", .lsm = true, .run = set_properties, .may_apply_on_error = true},
     {.name = "cow upsert", .run = upsert},
+    {.name = "cow upsert that copies", .prepare = with_base_to_copy, .run = upsert},
     {.name = "cow delete", .run = delete_keys},
     {.name = "cow insert into a new partition", .run = insert_new_partition},
     {.name = "cow rollback", .run = roll_back, .may_apply_on_error = true},

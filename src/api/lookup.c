@@ -26,71 +26,7 @@ static sl_status import_names(const char *const *names, size_t count, sl_strings
     return SL_OK;
 }
 
-/* ---- the rows ------------------------------------------------------------------------------------------ */
-
-struct batches {
-    sl_batch **items;
-    size_t count, cap;
-};
-
-static sl_status batches_add(struct batches *list, sl_batch *batch)
-{
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 8;
-        sl_batch **grown = sl_realloc_array(list->items, cap, sizeof *grown);
-        if (!grown) {
-            sl_batch_unref(batch);
-            return sl_nomem();
-        }
-        list->items = grown;
-        list->cap = cap;
-    }
-    list->items[list->count++] = batch;
-    return SL_OK;
-}
-
-/* Reads all of `rows` (taken over), so that a failure is the call's and the counts are final when it returns. */
-static sl_status collect(sl_stream *rows, struct batches *list)
-{
-    sl_batch *batch;
-    sl_status status = SL_OK;
-    do {
-        SL_GO(sl_stream_next(rows, &batch));
-        if (batch)
-            SL_GO(batches_add(list, batch));
-    } while (batch);
-done:
-    sl_stream_close(rows);
-    return status;
-}
-
-static sl_status export_batches(const sl_type *schema, struct batches *list, struct ArrowArrayStream *out)
-{
-    sl_stream *stream;
-    size_t count = list->count;
-    list->count = 0; /* the stream owns them, whatever it returns */
-    SL_TRY(sl_stream_of_batches(schema, list->items, count, &stream));
-    return api_export_stream(stream, out);
-}
-
-static sl_status run(sl_lookup *engine, const struct sl_lookup_request *request, sl_read_stats *stats,
-                     struct ArrowArrayStream *out)
-{
-    struct batches list = {0};
-    const sl_type *schema = NULL;
-    sl_stream *rows;
-    sl_status status = SL_OK;
-    SL_GO(sl_lookup_rows(engine, request, stats, &rows));
-    schema = sl_type_ref(rows->schema);
-    SL_GO(collect(rows, &list));
-    status = export_batches(schema, &list, out);
-done:
-    for (size_t i = 0; i < list.count; i++)
-        sl_batch_unref(list.items[i]);
-    sl_free(list.items);
-    sl_type_unref(schema);
-    return status;
-}
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 static sl_status engine_of(sluice_table *t, sl_lookup **out)
 {
@@ -111,6 +47,7 @@ int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
     sl_strings partitions = {0};
     sl_read_stats stats;
     sl_lookup *engine;
+    sl_stream *found;
     sl_status status = SL_OK;
     memset(&stats, 0, sizeof stats);
     if (options)
@@ -121,7 +58,8 @@ int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
     request.columns = o.columns;
     request.column_count = o.column_count;
     request.partitions = o.partitions ? &partitions : NULL;
-    SL_GO(run(engine, &request, &stats, rows));
+    SL_GO(sl_lookup_rows(engine, &request, &stats, &found));
+    SL_GO(api_export_stream(found, rows));
     if (o.stats)
         api_read_stats(&stats, o.stats);
 done:

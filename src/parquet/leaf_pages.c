@@ -4,6 +4,8 @@
  */
 #include "parquet/read_int.h"
 
+#define PEEK_BYTES 512 /* to see the first page's header: mostly it takes less */
+
 sl_status parquet_chunk_too_short(void)
 {
     return sl_corrupt("column chunk has fewer rows than its row group");
@@ -79,8 +81,11 @@ sl_status parquet_leaf_open_dictionary(struct parquet_leaf_reader *r, bool selec
     struct parquet_page page;
     bool found;
     uint64_t start = r->pages.offset, data = (uint64_t)r->chunk->meta.data_page_offset;
-    if (start < data && data < r->pages.end) /* maybe the first pages are not wanted: no reading ahead yet */
+    /* Maybe the first pages are not wanted: no reading ahead yet. */
+    if (start < data && data < r->pages.end)
         r->pages.wanted_end = data;
+    else if (r->pages.end - start > PEEK_BYTES)
+        r->pages.wanted_end = start + PEEK_BYTES;
     SL_TRY(parquet_pages_header(&r->pages, &header, &found));
     if (!found || header.type != PARQUET_PAGE_DICTIONARY) {
         r->pages.offset = start;

@@ -114,10 +114,12 @@ void sl_lookup_free(sl_lookup *l)
 
 /* ---- one lookup ---------------------------------------------------------------------------------------- */
 
-/* The keys that one file group may hold. */
+/* The keys that one file group may hold, and their rows. */
 struct part {
     sl_read_slice slice;
     sl_key_set keys; /* `items` is its own */
+    sl_batch **batches;
+    size_t count, cap;
 };
 
 struct request {
@@ -131,19 +133,24 @@ struct request {
     sl_read_stats *stats;
 };
 
-static void request_free(void *context)
+static void part_free(struct part *part)
 {
-    struct request *r = context;
-    for (size_t i = 0; i < r->part_count; i++) {
-        sl_read_slice_free(&r->parts[i].slice);
-        sl_free(r->parts[i].keys.items);
-    }
+    for (size_t i = 0; i < part->count; i++)
+        sl_batch_unref(part->batches[i]);
+    sl_free(part->batches);
+    sl_read_slice_free(&part->slice);
+    sl_free(part->keys.items);
+}
+
+static void request_free(struct request *r)
+{
+    for (size_t i = 0; i < r->part_count; i++)
+        part_free(&r->parts[i]);
     sl_free(r->parts);
     key_buckets_free(&r->buckets);
     sl_key_set_free(&r->keys);
     sl_type_unref(r->schema);
     snapshot_unref(r->snapshot);
-    sl_free(r);
 }
 
 static sl_status add_part(struct request *r, const sl_file_group *group)
@@ -183,16 +190,70 @@ static sl_status find_parts(struct request *r, const sl_strings *partitions)
     return SL_OK;
 }
 
-static sl_status open_part(void *context, size_t index, sl_stream **out)
+/* Takes over the batch. */
+static sl_status add_batch(struct part *part, sl_batch *batch)
+{
+    if (part->count == part->cap) {
+        size_t cap = part->cap ? part->cap * 2 : 4;
+        sl_batch **grown = sl_realloc_array(part->batches, cap, sizeof *grown);
+        if (!grown) {
+            sl_batch_unref(batch);
+            return sl_nomem();
+        }
+        part->batches = grown;
+        part->cap = cap;
+    }
+    part->batches[part->count++] = batch;
+    return SL_OK;
+}
+
+static sl_status read_part(void *context, size_t index)
 {
     const struct request *r = context;
+    struct part *part = &r->parts[index];
+    const sl_table *table = r->lookup->table;
     struct sl_lookup_options o = {.schema = r->schema,
                                   .table_schema = r->snapshot->schema,
-                                  .keys = &r->parts[index].keys,
+                                  .keys = &part->keys,
                                   .cache = r->lookup->sources,
                                   .stats = r->stats,
-                                  .pool = r->part_count == 1 ? r->lookup->table->runtime.pool : NULL};
-    return sl_slice_lookup(r->lookup->table, &r->parts[index].slice, &o, out);
+                                  .pool = table->runtime.pool};
+    sl_stream *rows;
+    sl_batch *batch;
+    sl_status status = SL_OK;
+    SL_TRY(sl_check_cancel(&table->runtime));
+    SL_TRY(sl_slice_lookup(table, &part->slice, &o, &rows));
+    do {
+        SL_GO(sl_stream_next(rows, &batch));
+        if (batch)
+            SL_GO(add_batch(part, batch));
+    } while (batch);
+done:
+    sl_stream_close(rows);
+    return status;
+}
+
+/* The batches of all parts as one stream. */
+static sl_status join_parts(struct request *r, sl_stream **out)
+{
+    size_t count = 0, n = 0;
+    uint64_t rows = 0;
+    sl_batch **all;
+    for (size_t i = 0; i < r->part_count; i++)
+        count += r->parts[i].count;
+    SL_NEW_ARRAY(all, count + 1);
+    for (size_t i = 0; i < r->part_count; i++) {
+        for (size_t k = 0; k < r->parts[i].count; k++) {
+            rows += (uint64_t)r->parts[i].batches[k]->rows;
+            all[n++] = r->parts[i].batches[k];
+        }
+        r->parts[i].count = 0; /* the stream owns them, whatever it returns */
+    }
+    if (r->stats)
+        atomic_fetch_add(&r->stats->rows_out, rows);
+    sl_status status = sl_stream_of_batches(r->schema, all, count, out);
+    sl_free(all);
+    return status;
 }
 
 static sl_status prepare(struct request *r, const struct sl_lookup_request *wanted)
@@ -207,18 +268,12 @@ static sl_status prepare(struct request *r, const struct sl_lookup_request *want
 sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *wanted, sl_read_stats *stats,
                          sl_stream **out)
 {
-    struct request *r;
-    SL_NEW(r);
-    r->lookup = lookup;
-    r->stats = stats;
-    sl_status status = prepare(r, wanted);
-    if (status) {
-        request_free(r);
-        return status;
-    }
-    const sl_runtime *runtime = &lookup->table->runtime;
-    struct sl_parallel_source source = {r->schema, r->part_count, open_part, r, request_free};
-    sl_stream *rows;
-    SL_TRY(sl_parallel_stream(&source, sl_pool_threads(runtime->pool), runtime, &rows));
-    return scan_result_stream(runtime, stats, rows, -1, out);
+    struct request r = {.lookup = lookup, .stats = stats};
+    sl_status status = prepare(&r, wanted);
+    if (!status)
+        status = sl_pool_for(lookup->table->runtime.pool, r.part_count, read_part, &r);
+    if (!status)
+        status = join_parts(&r, out);
+    request_free(&r);
+    return status;
 }

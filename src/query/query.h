@@ -81,7 +81,7 @@ struct sl_lookup_request {
     size_t column_count;
     const sl_strings *partitions; /* paths; NULL: all */
 };
-/* The rows of the keys as of the newest commit, in no fixed order. `stats` may be NULL. */
+/* The rows of the keys as of the newest commit, in no fixed order, all read when the call returns. `stats` may be NULL. */
 SL_MUST_USE sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *request,
                                      sl_read_stats *stats, sl_stream **out);
 

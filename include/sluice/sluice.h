@@ -181,7 +181,7 @@ SLUICE_API int sluice_writer_flush(sluice_writer *w, sluice_error *e);
 /* What the next commit would publish: rows, and their bytes in memory. */
 SLUICE_API void sluice_writer_waiting(const sluice_writer *w, uint64_t *rows, uint64_t *bytes);
 /* Publishes what was appended as one instant: all of it or, on failure, nothing. Then the writer is empty
- * again. */
+ * again. After SLUICE_E_BUSY it has what it had, and the commit can be tried again. */
 SLUICE_API int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e);
 SLUICE_API void sluice_writer_close(sluice_writer *w); /* what was not committed is dropped; NULL is fine */
 

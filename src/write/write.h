@@ -61,7 +61,7 @@ SL_MUST_USE sl_status sl_writer_flush(sl_writer *w);
 /* What the next commit publishes: rows, and their bytes in memory. */
 void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes);
 /* Writes and publishes what was appended; the writer is empty again afterwards. No rows: no instant. After an
- * error nothing of it is visible, and the writer may only be closed. */
+ * error nothing of it is visible, and the writer may only be closed; save SL_E_BUSY, after which it can be tried again. */
 SL_MUST_USE sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result);
 void sl_writer_close(sl_writer *w); /* what was not committed is gone; NULL is fine */
 

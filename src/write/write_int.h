@@ -54,7 +54,6 @@ SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const 
 /* Writes a group's rows to the temporary file. */
 SL_MUST_USE sl_status router_spill(struct router *r, size_t group);
 int64_t router_largest(const struct router *r, int64_t besides);
-size_t router_memory(const struct router *r);
 void router_free(struct router *r);
 
 /* Without a bucket index all rows of a partition wait together, as if they were one bucket. */

@@ -191,7 +191,13 @@ static sl_status txn_begin(sl_writer *w)
     if (w->txn)
         return SL_OK;
     SL_TRY(write_begin(w->table, w->operation, &w->txn));
-    return flush_begin(w, sl_txn_timeline(w->txn));
+    sl_status status = flush_begin(w, sl_txn_timeline(w->txn));
+    if (status) { /* as if nothing had been tried: a commit may be tried again */
+        flush_free(&w->flush);
+        sl_txn_abort(w->txn);
+        w->txn = NULL;
+    }
+    return status;
 }
 
 typedef bool (*group_test)(const sl_writer *w, const struct write_group *g);
@@ -208,8 +214,9 @@ static sl_status flush_where(sl_writer *w, group_test wanted, uint64_t *flushed)
     w->flush.saw_deletes = w->saw_deletes;
     if (count && !status)
         status = flush_groups(&w->flush, &w->router, which, count);
-    *flushed += count;
-    w->failed = w->failed || status;
+    if (!status)
+        *flushed += count;
+    w->failed = w->failed || (status && w->txn);
     sl_free(which);
     return status;
 }
@@ -222,6 +229,21 @@ static sl_status flush_one_early(sl_writer *w, size_t group)
     return flush_groups(&w->flush, &w->router, &group, 1);
 }
 
+/* Another writer holds the table: rows can wait, in memory or in a temporary file, until the next flush or the commit. */
+static bool is_only_busy(const sl_writer *w, sl_status status)
+{
+    return sl_status_code(status) == SL_E_BUSY && !w->txn;
+}
+
+static sl_status flush_unless_busy(sl_writer *w, group_test wanted)
+{
+    sl_status status = flush_where(w, wanted, &w->flushes);
+    if (!is_only_busy(w, status))
+        return status;
+    sl_status_free(status);
+    return SL_OK;
+}
+
 static sl_status spill_one(sl_writer *w, size_t group)
 {
     w->spilled_runs++;
@@ -231,7 +253,12 @@ static sl_status spill_one(sl_writer *w, size_t group)
 static sl_status relieve(void *owner, size_t group)
 {
     sl_writer *w = owner;
-    sl_status status = w->policy.is_early ? flush_one_early(w, group) : spill_one(w, group);
+    sl_status status = w->policy.is_early ? flush_one_early(w, group) : SL_OK;
+    bool spills = !w->policy.is_early || is_only_busy(w, status);
+    if (spills) {
+        sl_status_free(status);
+        status = spill_one(w, group);
+    }
     w->failed = w->failed || status;
     return status;
 }
@@ -258,9 +285,9 @@ static sl_status take_rows(sl_writer *w, const sl_batch *rows, const sl_array *k
                            const sl_array *partitions)
 {
     if (w->policy.is_early && w->policy.wait_seconds > 0)
-        SL_TRY(flush_where(w, is_overdue, &w->flushes));
+        SL_TRY(flush_unless_busy(w, is_overdue));
     SL_TRY(router_add(&w->router, rows, keys, partitions));
-    return w->policy.is_early ? flush_where(w, is_full, &w->flushes) : SL_OK;
+    return w->policy.is_early ? flush_unless_busy(w, is_full) : SL_OK;
 }
 
 /* A refusal (SL_E_INPUT) comes before the first row is taken. */
@@ -351,7 +378,6 @@ sl_status sl_writer_flush(sl_writer *w)
 static sl_status publish(sl_writer *w, struct sl_write_result *r)
 {
     uint64_t flushed = 0;
-    SL_TRY(txn_begin(w));
     memcpy(r->instant, sl_txn_instant(w->txn), SL_INSTANT_BYTES);
     SL_TRY(flush_where(w, is_waiting, &flushed));
     SL_TRY(replace_groups(w->table, w->operation, &w->router.partitions, w->txn, &r->groups_replaced));
@@ -368,6 +394,7 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
         return sl_internal("a commit of a writer that has failed");
     SL_TRY(replace_has_work(w->table, w->operation, w->rows_in, &has_work));
     if (has_work) {
+        SL_TRY(txn_begin(w));
         sl_status status = publish(w, &r);
         w->failed = status != SL_OK;
         SL_TRY(status);

@@ -465,6 +465,30 @@ static void flushes_fold_in_order(void **state)
     }
 }
 
+/* hoodie.combine.before.upsert=false: duplicates are kept, and readers fold them. */
+static void duplicates_can_be_kept(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {"hoodie.combine.before.upsert", "false", "sluice.flush.spill", "false",
+                                       NULL};
+    struct row rows[] = {{1, 'a', 5, 1, false, 0}, {1, 'a', 7, 2, false, 0}, {1, 'a', 6, 3, false, 0}},
+               dead = {1, 'a', 9, 4, true, 0};
+    create("t", by_ts);
+    sluice_table *t = open_with("t", kept);
+    sluice_writer *w = open_writer(t, SLUICE_UPSERT);
+    append(w, rows, 3);
+    assert_int_equal(commit(w).rows_written, 3);
+    check_rows("t", "{\"id\":\"key-0001\",\"note\":\"\",\"p\":\"a\",\"ts\":7,\"v\":2}\n");
+    append(w, rows, 3);
+    append(w, &dead, 1); /* rows and deletes of one key must not part: reduced all the same */
+    sluice_commit_info info = commit(w);
+    assert_int_equal(info.rows_written, 0);
+    assert_int_equal(info.rows_deleted, 1);
+    check_rows("t", "");
+    sluice_writer_close(w);
+    sluice_table_close(t);
+}
+
 /* ---- commits and refusals ------------------------------------------------------------------------------ */
 
 static size_t line_count(const char *name)
@@ -506,6 +530,41 @@ static void one_writer_commits_often(void **state)
     sluice_writer_close(w); /* given up: what was flushed goes, what was committed stays */
     sluice_table_close(t);
     assert_int_equal(line_count("t"), 60);
+}
+
+/* Another writer is at work longer than this one waits: its rows are still there afterwards. */
+static void a_busy_table_is_tried_again(void **state)
+{
+    (void)state;
+    static const char *const hurried[] = {"hoodie.write.lock.wait_time_ms",
+                                          "1",
+                                          "sluice.flush.spill",
+                                          "false",
+                                          "sluice.flush.task.bytes",
+                                          "30000",
+                                          "sluice.flush.bucket.bytes",
+                                          "10000",
+                                          NULL};
+    sluice_error e = {0};
+    sluice_commit_info info = {.size = sizeof info};
+    create("t", by_ts);
+    sluice_table *t = open_with("t", early), *other = open_with("t", hurried);
+    sluice_writer *w = open_writer(t, SLUICE_UPSERT), *waiting = open_writer(other, SLUICE_UPSERT);
+    append_kilobytes(w, 0, 'b', 10);
+    flush(w);                              /* opens its transaction */
+    append_kilobytes(waiting, 0, 'a', 90); /* would be flushed several times: spilled */
+    assert_int_equal(sluice_writer_commit(waiting, &info, &e), SLUICE_E_BUSY);
+    assert_int_equal(sluice_writer_flush(waiting, &e), SLUICE_E_BUSY);
+    commit(w);
+    append_kilobytes(waiting, 90, 'a', 10);
+    info = commit(waiting);
+    assert_int_equal(info.rows_written, 100);
+    assert_true(info.spilled_runs > 1);
+    sluice_writer_close(w);
+    sluice_writer_close(waiting);
+    sluice_table_close(t);
+    sluice_table_close(other);
+    assert_int_equal(line_count("t"), 110);
 }
 
 /* A refusal comes before the first row of its batch is taken, and the writer goes on. */
@@ -585,6 +644,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(spilled_rows_make_one_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_count_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_fold_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(duplicates_can_be_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_busy_table_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_writer_commits_often, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_rows_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays_in_the_budget, set_up, tear_down),

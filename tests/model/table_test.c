@@ -957,7 +957,7 @@ static void roll_back(struct model *m)
         return;
     struct event *target = pending ? pending : newest;
     TRACE(m, "%s is rolled back\n", target->instant);
-    if (is_overtaken(m, target)) {
+    if (target->active && is_overtaken(m, target)) { /* a plan may go at any time */
         assert_int_equal(sluice_table_rollback(m->table, target->instant, instant, &files, &e),
                          SLUICE_E_INPUT);
         return;

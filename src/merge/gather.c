@@ -24,7 +24,14 @@ sl_status gather_init(struct gather *g, int number, const struct merge_plan *pla
     g->batch_bytes = sl_budget_share(plan->runtime ? plan->runtime->budget : NULL, BATCH_BUDGET_SHARE,
                                      BATCH_BYTES_LEAST, BATCH_BYTES_MAX);
     SL_NEW_ARRAY(g->picks, PICKS_MAX);
-    return sl_batch_builder_init(&g->builder, plan->schema);
+    SL_TRY(sl_batch_builder_init(&g->builder, plan->schema));
+    SL_NEW_ARRAY(g->joined, plan->schema->field_count + 1);
+    for (size_t c = 0; g->keep_dictionaries && c < plan->schema->field_count; c++) {
+        const sl_type *type = plan->schema->fields[c].type;
+        if (type->id == SL_STRING || type->id == SL_BINARY)
+            SL_TRY(joined_new(type, g->batch_rows, &g->joined[c]));
+    }
+    return SL_OK;
 }
 
 static void drop_picks(struct gather *g)
@@ -45,6 +52,10 @@ void gather_free(struct gather *g)
     g->views = NULL;
     sl_batch_unref(g->whole);
     g->whole = NULL;
+    for (size_t c = 0; g->joined && c < g->builder.schema->field_count; c++)
+        joined_free(g->joined[c]);
+    sl_free(g->joined);
+    g->joined = NULL;
     sl_batch_builder_free(&g->builder);
     g->builder = (sl_batch_builder){0};
     sl_batch_builder_free(&g->mixed_builder);
@@ -180,8 +191,10 @@ static sl_status settle_column(void *context, size_t c)
         sources[i] = g->views[i]->batch->columns[c];
     if (g->mixed)
         sources[g->view_count] = g->mixed->columns[c];
-    sl_status status =
-        sl_builder_append_picks(g->builder.columns[c], sources, count, g->picks, g->pick_count);
+    sl_builder *values = g->builder.columns[c];
+    sl_status status = g->joined[c]
+                           ? joined_append(g->joined[c], values, sources, count, g->picks, g->pick_count)
+                           : sl_builder_append_picks(values, sources, count, g->picks, g->pick_count);
     if (sources != few)
         sl_free(sources);
     return sl_context(status, "column %s", g->builder.schema->fields[c].name);
@@ -200,6 +213,28 @@ sl_status gather_settle(struct gather *g)
     return SL_OK;
 }
 
+static sl_status finish_columns(struct gather *g, sl_batch **out)
+{
+    size_t count = g->builder.schema->field_count, made = 0;
+    sl_array **columns;
+    SL_NEW_ARRAY(columns, count + 1);
+    sl_status status = SL_OK;
+    while (made < count && status == SL_OK) {
+        sl_builder *values = g->builder.columns[made];
+        status = g->joined[made] ? joined_finish(g->joined[made], values, &columns[made])
+                                 : sl_builder_finish(values, &columns[made]);
+        made += status == SL_OK;
+    }
+    if (status == SL_OK) {
+        status = sl_batch_new(g->builder.schema, g->rows, columns, out); /* takes the columns over */
+        made = 0;
+    }
+    for (size_t i = 0; i < made; i++)
+        sl_array_unref(columns[i]);
+    sl_free(columns);
+    return status;
+}
+
 sl_status gather_finish(struct gather *g, sl_batch **out)
 {
     *out = NULL;
@@ -210,7 +245,7 @@ sl_status gather_finish(struct gather *g, sl_batch **out)
         g->whole = NULL;
     } else {
         SL_TRY(gather_settle(g));
-        SL_TRY(sl_batch_builder_finish(&g->builder, out));
+        SL_TRY(finish_columns(g, out));
     }
     g->rows = 0;
     g->bytes = 0;

@@ -198,10 +198,20 @@ SL_MUST_USE sl_status mix_append(const struct mix *mix, sl_batch_builder *to);
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
 
+/* A text column that keeps its dictionary (joined.c). */
+struct joined;
+SL_MUST_USE sl_status joined_new(const sl_type *type, int64_t batch_rows, struct joined **out);
+void joined_free(struct joined *joined); /* NULL is fine */
+/* As sl_builder_append_picks. Rows that cannot stay encoded go to `texts`, then all rows of the batch. */
+SL_MUST_USE sl_status joined_append(struct joined *joined, sl_builder *texts, const sl_array *const *sources,
+                                    size_t source_count, const struct sl_pick *picks, size_t count);
+SL_MUST_USE sl_status joined_finish(struct joined *joined, sl_builder *texts, sl_array **out);
+
 struct gather {
     sl_batch_builder builder;
+    struct joined **joined; /* for each column; NULL: its values are copied */
     int number; /* below GATHERS */
-    bool keep_dictionaries; /* where a source's batch is the result as it is */
+    bool keep_dictionaries;
     sl_pool *pool;
     struct sl_pick *picks; /* pending; a source is a place in `views` */
     size_t pick_count;

@@ -153,6 +153,7 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
     rules.deletes = SL_DROP_DELETES;
     rules.batch_rows = MERGE_BATCH_ROWS;
     rules.pool = o->pool;
+    rules.keep_dictionaries = o->copy_to != NULL; /* the rows go to a Parquet writer */
     slice_open_limit(&a->table->runtime, &a->inputs, &limit);
     SL_TRY(slice_merge_open_list(&list, &limit, &rules, o->counts, o->stats, &merged));
     return sl_stream_project(merged, o->schema, out);

@@ -41,6 +41,16 @@ static void check_list(const sl_array *list, int64_t row, int64_t id)
         assert_int_equal(sl_i64_at(list->children[0], i), id);
 }
 
+static void check_text(const sl_array *a, int64_t row, const char *want)
+{
+    size_t len;
+    assert_int_equal(sl_is_valid(a, row), want != NULL);
+    if (!want)
+        return;
+    const uint8_t *text = sl_bytes_at(a, row, &len);
+    assert_int_equal(bytes_compare(text, len, want, strlen(want)), 0);
+}
+
 static void collect_batch(const struct history *h, const sl_batch *batch, struct result *r)
 {
     for (int64_t i = 0; i < batch->rows; i++) {
@@ -50,6 +60,8 @@ static void collect_batch(const struct history *h, const sl_batch *batch, struct
         assert_true(id >= 0 && (size_t)id < h->count);
         assert_int_equal(bytes_compare(key, len, h->ops[id].key, strlen(h->ops[id].key)), 0);
         check_list(batch->columns[6], i, id);
+        check_text(batch->columns[3], i, h->ops[id].has[1] ? h->ops[id].text : NULL);
+        check_text(batch->columns[5], i, h->ops[id].custom ? "D" : "U");
         assert_true(r->count < OPS_MAX);
         r->ids[r->count++] = id;
     }
@@ -617,6 +629,46 @@ static void random_history(struct history *h, bool base, bool deletes)
     random_runs(h, rnd(6), base, deletes);
 }
 
+/* The same texts with a dictionary of those that are there; an index under a null means nothing. */
+static sl_array *encoded_texts(const sl_array *a)
+{
+    uint32_t rows[OPS_MAX];
+    size_t count = 0;
+    sl_builder *b;
+    sl_buffer *indexes;
+    sl_array *dictionary, *out;
+    ok(sl_buffer_new((size_t)a->length * 4, &indexes));
+    for (int64_t i = 0; i < a->length; i++) {
+        store_le32(sl_buffer_data(indexes) + i * 4, sl_is_valid(a, i) ? (uint32_t)count : UINT32_MAX);
+        if (sl_is_valid(a, i))
+            rows[count++] = (uint32_t)i;
+    }
+    ok(sl_builder_new(a->type, &b));
+    ok(sl_builder_append_rows(b, a, rows, count));
+    ok(sl_builder_finish(b, &dictionary));
+    sl_builder_free(b);
+    ok(sl_array_new(a->type, a->length, a->null_count, sl_buffer_ref(a->validity_buffer), indexes, NULL, NULL, 0,
+                    dictionary, &out));
+    return out;
+}
+
+/* Gives text columns of some batches dictionaries, as the reader of Parquet does. */
+static void encode_some(sl_stream *stream)
+{
+    struct memory_stream *s = (struct memory_stream *)stream;
+    uint64_t how_many = rnd(3); /* none, some, all */
+    for (size_t i = 0; i < s->count; i++) {
+        sl_batch *batch = s->batches[i];
+        sl_array *columns[8];
+        for (size_t c = 0; c < batch->schema->field_count; c++)
+            columns[c] = batch->columns[c]->type->id == SL_STRING && (how_many == 2 || (how_many && rnd(2)))
+                             ? encoded_texts(batch->columns[c])
+                             : sl_array_ref(batch->columns[c]);
+        ok(sl_batch_new(batch->schema, batch->rows, columns, &s->batches[i]));
+        sl_batch_unref(batch);
+    }
+}
+
 static void print_history(const struct history *h, const struct setting *s)
 {
     print_message("mode %d classic %d keep %d ordering %d x %zu\n", s->mode, s->classic, s->keep_duplicates,
@@ -643,8 +695,17 @@ static void test_random_histories(void **state)
         options.classic = s.classic;
         options.keep_duplicates = s.keep_duplicates;
         options.batch_rows = (int64_t)rnd(3) * (int64_t)(1 + rnd(40));
+        options.keep_dictionaries = rnd(2);
         struct sl_merge_counts counts;
-        run_merge(&h, s.ordering, &options, 1 + (int64_t)rnd(rnd(2) ? 4 : 100), &got, &counts);
+        struct sl_run runs[RUNS_MAX];
+        sl_stream *merged;
+        history_runs(&h, s.ordering, schema, 1 + (int64_t)rnd(rnd(2) ? 4 : 100), runs);
+        for (size_t i = 0; i < h.runs; i++)
+            encode_some(runs[i].rows);
+        memset(&got, 0, sizeof got);
+        ok(sl_merge_open(runs, h.runs, &options, &counts, &merged));
+        ok(drain(&h, merged, &got));
+        sl_stream_close(merged);
         model_result(&s, &h, &want);
         if (got.count != want.count || memcmp(got.ids, want.ids, got.count * sizeof *got.ids) != 0) {
             print_history(&h, &s);

@@ -9,7 +9,7 @@
 
 #include "keys/keys.h"
 
-enum key_form { KEY_TEXT, KEY_NUMBER, KEY_BOTH, KEY_FORMS };
+enum key_form { KEY_TEXT, KEY_NUMBER, KEY_BOTH, KEY_DECIMAL, KEY_DATE, KEY_FORMS };
 
 struct random_table {
     struct rng rng;
@@ -34,6 +34,14 @@ static void key_name(int key, char *out, size_t bytes)
     snprintf(out, bytes, "%s%03d", beginnings[key % 5], key * 37 % 1000);
 }
 
+static void key_date(int key, char *out, size_t bytes)
+{
+    int64_t year;
+    int month, day;
+    sl_days_to_civil(key * 11 - 3000, &year, &month, &day);
+    snprintf(out, bytes, "%04d-%02d-%02d", (int)year, month, day);
+}
+
 /* The encoded record key. */
 static void record_key(const struct random_table *t, int key, char *out, size_t bytes)
 {
@@ -43,21 +51,26 @@ static void record_key(const struct random_table *t, int key, char *out, size_t 
         snprintf(out, bytes, "%s", name);
     else if (t->key_form == KEY_NUMBER)
         snprintf(out, bytes, "%d", key * 3 - 50);
+    else if (t->key_form == KEY_DECIMAL)
+        snprintf(out, bytes, "%d.25", key);
+    else if (t->key_form == KEY_DATE)
+        key_date(key, out, bytes);
     else
         snprintf(out, bytes, "id:%d,name:%s", key * 3 - 50, name);
 }
 
 static void create(struct random_table *t)
 {
-    static const char *const fields[] = {"name", "id", "id,name"};
+    static const char *const fields[] = {"name", "id", "id,name", "d", "day"};
     const char *options[24];
     char buckets[16];
     size_t n = 0;
     sluice_error e;
     struct ArrowSchema schema;
     snprintf(buckets, sizeof buckets, "%d", t->buckets);
-    ok(sl_schema_parse("id long, name string, p string, ts long, v int, w double, s string, d decimal(9,2)",
-                       &t->schema));
+    ok(sl_schema_parse(
+        "id long, name string, p string, ts long, v int, w double, s string, d decimal(9,2), day date",
+        &t->schema));
     options[n++] = "hoodie.table.recordkey.fields", options[n++] = fields[t->key_form];
     options[n++] = "hoodie.bucket.index.num.buckets", options[n++] = buckets;
     if (t->partitioned)
@@ -100,19 +113,21 @@ static void open_handles(struct random_table *t)
 static void add_row(struct random_table *t, sl_batch_builder *b, int key, int64_t ts)
 {
     static const char *const partitions[] = {"x", "y", "z"};
-    char json[512], name[40], s[64];
+    char json[512], name[40], s[64], day[32];
     key_name(key, name, sizeof name);
+    key_date(key, day, sizeof day);
     bool odd = chance(&t->rng, 10);
     snprintf(s, sizeof s, chance(&t->rng, 10) ? "null" : "\"%s%02d\"", odd ? "zz" : name,
              (int)pick(&t->rng, 100));
     snprintf(json, sizeof json,
-             "{\"id\":%d,\"name\":\"%s\",\"p\":\"%s\",\"ts\":%d,\"v\":%d,\"w\":%s,\"s\":%s,\"d\":\"%d.25\"}",
+             "{\"id\":%d,\"name\":\"%s\",\"p\":\"%s\",\"ts\":%d,\"v\":%d,\"w\":%s,\"s\":%s,\"d\":\"%d.25\","
+             "\"day\":\"%s\"}",
              key * 3 - 50, name, partitions[key % 3], (int)ts,
              odd ? -(int)pick(&t->rng, 50) : key + (int)pick(&t->rng, 5),
              odd && chance(&t->rng, 30) ? "\"NaN\""
              : odd                      ? "null"
                                         : "0.5",
-             s, key / 10);
+             s, key, day);
     ok(sl_batch_builder_json_line(b, json, strlen(json)));
 }
 
@@ -180,7 +195,7 @@ static void comparison(struct random_table *t, char *out, size_t bytes)
     int key = (int)pick(&t->rng, t->keys + 5), second = (int)pick(&t->rng, t->keys);
     key_name(key, name, sizeof name);
     key_name(second, other, sizeof other);
-    switch (pick(&t->rng, 13)) {
+    switch (pick(&t->rng, 14)) {
     case 0:
         snprintf(out, bytes, "id %s %d", op, key * 3 - 50);
         break;
@@ -214,7 +229,11 @@ static void comparison(struct random_table *t, char *out, size_t bytes)
         snprintf(out, bytes, "w %s %s", op, chance(&t->rng, 50) ? "0.5" : "'NaN'");
         break;
     case 10:
-        snprintf(out, bytes, "d %s %d.25", op, key / 10);
+        snprintf(out, bytes, "d %s %d.25", op, key);
+        break;
+    case 12:
+        key_date(key, name, sizeof name);
+        snprintf(out, bytes, "day %s date '%s'", op, name);
         break;
     case 11:
         snprintf(out, bytes, "p = '%s'", chance(&t->rng, 50) ? "x" : "y");

@@ -11,29 +11,46 @@ struct stamp_stream {
     char prefix[64]; /* "<instant>_<task>_" */
 };
 
-/* "<instant>_<task>_<n>", n counting the task's rows. */
+/* `number` in digits at `out`, which has room for 20; how many they are. */
+static size_t put_number(uint64_t number, uint8_t *out)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRIu64, number);
+    memcpy(out, text, (size_t)n);
+    return (size_t)n;
+}
+
+/* One more; false where that takes a digit more. */
+static bool count_up(uint8_t *digits, size_t n)
+{
+    while (n && digits[n - 1] == '9')
+        digits[--n] = '0';
+    if (n)
+        digits[n - 1]++;
+    return n > 0;
+}
+
+/* "<instant>_<task>_<n>", n counting the task's rows: the text before with one more. */
 static sl_status sequence_numbers(struct stamp_stream *s, int64_t rows, sl_array **out)
 {
     sl_buffer *offsets = NULL, *values = NULL;
     const sl_type *string = NULL;
+    uint8_t text[sizeof s->prefix + 20] = {0};
     size_t prefix = strlen(s->prefix);
     sl_status status = SL_OK;
     SL_GO(sl_type_new(SL_STRING, &string));
     SL_GO(sl_buffer_new(((size_t)rows + 1) * 4, &offsets));
-    SL_GO(sl_buffer_new((size_t)rows * (prefix + 20), &values));
+    SL_GO(sl_buffer_new((size_t)rows * sizeof text, &values));
     uint8_t *at = sl_buffer_data(values);
+    memcpy(text, s->prefix, prefix);
+    size_t digits = put_number(*s->stamp.rows_stamped, text + prefix);
     for (int64_t i = 0; i < rows; i++) {
         store_le32(sl_buffer_data(offsets) + i * 4, (uint32_t)(at - sl_buffer_data(values)));
-        memcpy(at, s->prefix, prefix);
-        at += prefix;
-        char digits[20];
-        size_t n = 0;
-        uint64_t number = (*s->stamp.rows_stamped)++;
-        do
-            digits[n++] = (char)('0' + number % 10);
-        while (number /= 10);
-        while (n)
-            *at++ = (uint8_t)digits[--n];
+        memcpy(at, text, sizeof text); /* a constant length; the rest is written over */
+        at += prefix + digits;
+        ++*s->stamp.rows_stamped;
+        if (!count_up(text + prefix, digits))
+            digits = put_number(*s->stamp.rows_stamped, text + prefix);
     }
     store_le32(sl_buffer_data(offsets) + rows * 4, (uint32_t)(at - sl_buffer_data(values)));
     status = sl_array_new(string, rows, 0, NULL, values, offsets, NULL, 0, NULL, out);

@@ -82,7 +82,7 @@ static sl_status make_rows(int name, sl_batch **out)
     return status;
 }
 
-static bool create_table(const char *path, bool lsm, sluice_error *e)
+static bool create_table(const char *path, bool lsm, bool simple_index, sluice_error *e)
 {
     const char *options[] = {"hoodie.table.recordkey.fields",
                              "id",
@@ -94,6 +94,8 @@ static bool create_table(const char *path, bool lsm, sluice_error *e)
                              "2",
                              "hoodie.table.storage.layout",
                              lsm ? "lsm_tree" : "default",
+                             "hoodie.index.type",
+                             simple_index ? "SIMPLE" : "BUCKET",
                              NULL};
     struct ArrowSchema schema;
     if (sluice_schema_parse("id long not null, p string not null, ts long not null, name long", &schema, e))
@@ -148,9 +150,16 @@ static bool read_table(struct worker *w, sluice_table *t, struct seen *s)
 
 /* ---- the workers --------------------------------------------------------------------------------------------- */
 
+/* Some writers have services run after their writes. */
 static bool open_table(struct worker *w, sluice_table **t)
 {
-    const char *patient[] = {"sluice.threads", "2", "hoodie.log.compaction.blocks.threshold", "2", NULL};
+    const char *patient[] = {"sluice.threads",
+                             "2",
+                             "hoodie.log.compaction.blocks.threshold",
+                             "2",
+                             "hoodie.compact.inline",
+                             w->role == WRITER && chance(&w->rng, 30) ? "true" : "false",
+                             NULL};
     const char *impatient[] = {"sluice.threads", "1", "hoodie.write.lock.wait_time_ms", "1", NULL};
     sluice_error e;
     return sluice_table_open(w->path, w->impatient ? impatient : patient, t, &e) ? failed(w, "opening", &e)
@@ -321,12 +330,13 @@ static size_t make_workers(struct worker *workers, const char *folder, const cha
     return count;
 }
 
-static void set_up(char *folder, size_t folder_bytes, char *path, size_t path_bytes, bool lsm)
+static void set_up(char *folder, size_t folder_bytes, char *path, size_t path_bytes, bool lsm,
+                   bool simple_index)
 {
     sluice_error e;
     temporary_folder(folder, folder_bytes);
     snprintf(path, path_bytes, "%s/table", folder);
-    if (!create_table(path, lsm, &e))
+    if (!create_table(path, lsm, simple_index, &e))
         fail_msg("creating: %s", e.message);
 }
 
@@ -375,7 +385,7 @@ static void race_of_processes(bool lsm)
     struct worker workers[WRITERS + READERS + COMPACTORS], victim;
     pid_t pids[WRITERS + READERS + COMPACTORS];
     int bad = 0;
-    set_up(folder, sizeof folder, path, sizeof path, lsm);
+    set_up(folder, sizeof folder, path, sizeof path, lsm, false);
     size_t count = make_workers(workers, folder, path, lsm);
     for (size_t i = 0; i < count; i++)
         pids[i] = start_process(&workers[i]);
@@ -414,12 +424,12 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-static void race_of_threads(bool lsm)
+static void race_of_threads(bool lsm, bool simple_index)
 {
     char folder[200], path[260];
     struct worker workers[WRITERS + READERS + COMPACTORS];
     pthread_t threads[WRITERS + READERS + COMPACTORS];
-    set_up(folder, sizeof folder, path, sizeof path, lsm);
+    set_up(folder, sizeof folder, path, sizeof path, lsm, simple_index);
     size_t count = make_workers(workers, folder, path, lsm);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, thread_main, &workers[i]), 0);
@@ -435,13 +445,20 @@ static void race_of_threads(bool lsm)
 static void test_threads_lsm(void **state)
 {
     (void)state;
-    race_of_threads(true);
+    race_of_threads(true, false);
 }
 
 static void test_threads_cow(void **state)
 {
     (void)state;
-    race_of_threads(false);
+    race_of_threads(false, false);
+}
+
+/* Small files are written anew while services run. */
+static void test_threads_lsm_simple_index(void **state)
+{
+    (void)state;
+    race_of_threads(true, true);
 }
 
 int main(int argc, char **argv)
@@ -450,9 +467,10 @@ int main(int argc, char **argv)
     seconds = getenv("SL_TEST_QUICK") ? 1.5 : getenv("SL_TEST_LONG") ? 60 : 4;
     printf("SEED=%" PRIu64 "\n", seed);
     /* Processes first: a process that has had threads is a poor parent. */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processes_lsm), cmocka_unit_test(test_processes_cow),
-        cmocka_unit_test(test_threads_lsm), cmocka_unit_test(test_threads_cow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes_lsm),
+                                       cmocka_unit_test(test_processes_cow),
+                                       cmocka_unit_test(test_threads_lsm), cmocka_unit_test(test_threads_cow),
+                                       cmocka_unit_test(test_threads_lsm_simple_index)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

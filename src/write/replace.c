@@ -71,11 +71,11 @@ sl_status replace_groups(const sl_table *table, enum sl_operation operation, con
     return status;
 }
 
-sl_status replace_has_work(const sl_table *table, enum sl_operation operation, uint64_t rows, bool *out)
+sl_status replace_has_work(const sl_table *table, enum sl_operation operation, bool *out)
 {
     sl_view view;
-    *out = rows > 0;
-    if (rows > 0 || operation != SL_OP_INSERT_OVERWRITE_TABLE)
+    *out = false;
+    if (operation != SL_OP_INSERT_OVERWRITE_TABLE)
         return SL_OK;
     SL_TRY(sl_view_load(table, NULL, &view));
     for (size_t p = 0; p < view.partition_count; p++)

@@ -81,9 +81,8 @@ SL_MUST_USE sl_status write_begin(sl_table *table, enum sl_operation operation, 
 SL_MUST_USE sl_status replace_groups(const sl_table *table, enum sl_operation operation,
                                      const sl_strings *touched, sl_txn *txn, uint64_t *replaced);
 SL_MUST_USE sl_status replace_all_groups(const sl_view *view, sl_txn *txn, uint64_t *replaced);
-/* Whether a write of so many rows changes anything. */
-SL_MUST_USE sl_status replace_has_work(const sl_table *table, enum sl_operation operation, uint64_t rows,
-                                       bool *out);
+/* Whether an operation without rows changes anything. */
+SL_MUST_USE sl_status replace_has_work(const sl_table *table, enum sl_operation operation, bool *out);
 
 /* Columns of a write: what a row is conformed to before its key is made. Each result is a new reference. */
 SL_MUST_USE sl_status writer_current_schema(const sl_table *table, const sl_type **out);

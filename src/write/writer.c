@@ -34,6 +34,7 @@ struct sl_writer {
     uint64_t rows_in, bytes_in; /* since the last commit */
     uint64_t spilled_runs, flushes;
     bool saw_deletes;
+    bool has_committed;
     bool failed; /* rows may be lost: it may only be closed */
     double start;
 };
@@ -389,10 +390,11 @@ static sl_status publish(sl_writer *w, struct sl_write_result *r)
 sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 {
     struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table, w->operation))};
-    bool has_work;
+    bool has_work = w->rows_in > 0;
     if (w->failed)
         return sl_internal("a commit of a writer that has failed");
-    SL_TRY(replace_has_work(w->table, w->operation, w->rows_in, &has_work));
+    if (!has_work && !w->has_committed) /* a second commit without rows must not take away what the first wrote */
+        SL_TRY(replace_has_work(w->table, w->operation, &has_work));
     if (has_work) {
         SL_TRY(txn_begin(w));
         sl_status status = publish(w, &r);
@@ -401,6 +403,7 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
     }
     result_fill(w, &r);
     *result = r;
+    w->has_committed = true;
     if (has_work)
         writer_reset(w);
     return SL_OK;

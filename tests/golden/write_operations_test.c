@@ -502,6 +502,38 @@ static void room_in_small_files(void **state)
     unmake(&m);
 }
 
+/* ---- one writer, several commits ----------------------------------------------------------------------- */
+
+/* No rows empty the table, but not what the same writer has just put there. */
+static void commits_of_one_writer(void **state)
+{
+    (void)state;
+    struct made m = make("commits", NULL);
+    struct ArrowSchema schema;
+    sluice_writer *w;
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e;
+    sl_batch *batch = rows_of("p", "x y", 1);
+    write_rows(&m, SLUICE_UPSERT, "q", "a b", 1);
+    export_schema(batch->schema, &schema);
+    OK(sluice_writer_open(m.table, SLUICE_INSERT_OVERWRITE_TABLE, &schema, &w, &e));
+    OK(writer_append(w, batch, &e));
+    OK(sluice_writer_commit(w, &info, &e));
+    assert_true(info.file_groups_replaced > 0);
+    expect_keys(&m, "x y");
+    OK(sluice_writer_commit(w, &info, &e));
+    assert_string_equal(info.instant, "");
+    expect_keys(&m, "x y");
+    sluice_writer_close(w);
+    OK(sluice_writer_open(m.table, SLUICE_INSERT_OVERWRITE_TABLE, &schema, &w, &e));
+    OK(sluice_writer_commit(w, &info, &e));
+    expect_keys(&m, "");
+    sluice_writer_close(w);
+    schema.release(&schema);
+    sl_batch_unref(batch);
+    unmake(&m);
+}
+
 /* ---- many rows ----------------------------------------------------------------------------------------- */
 
 #define MANY 70000 /* more than are held back to look for the pages of their keys */
@@ -573,6 +605,7 @@ int main(void)
         cmocka_unit_test(small_files),
         cmocka_unit_test(room_in_small_files),
         cmocka_unit_test(many_rows),
+        cmocka_unit_test(commits_of_one_writer),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_folder(root);

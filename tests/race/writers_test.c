@@ -7,7 +7,8 @@
  * there before); in the end every write that was reported as done must be there, and the shared keys hold their highest
  * ordering value. A write may fail with SLUICE_E_BUSY or SLUICE_E_CONFLICT only.
  *
- * SEED from the environment; SL_TEST_QUICK=1 runs a second for each case, SL_TEST_LONG=1 a minute.
+ * SEED from the environment; SL_TEST_QUICK=1 runs a second for each case, SL_TEST_LONG=1 a minute, and five for processes
+ * at an lsm_tree table.
  */
 #include "engine_support.h"
 
@@ -21,7 +22,7 @@
 #define WRITERS    3
 #define READERS    2
 #define COMPACTORS 2
-#define NAMES      20000 /* writes of all writers */
+#define NAMES      40000 /* writes of all writers */
 #define PER_WRITER (NAMES / (WRITERS + 1))
 
 static double seconds = 3;
@@ -369,7 +370,7 @@ static void kill_workers(struct worker *victim, bool lsm)
         int status;
         victim->role = lsm && chance(&rng, 50) ? COMPACTOR : WRITER;
         victim->rng.state = seed + (uint64_t)life;
-        victim->first_round = life * 60;
+        victim->first_round = life * 20 % PER_WRITER;
         pid_t pid = start_process(victim);
         sl_sleep_ms(20 + pick(&rng, 250));
         kill(pid, SIGKILL);
@@ -406,7 +407,11 @@ static void race_of_processes(bool lsm)
 static void test_processes_lsm(void **state)
 {
     (void)state;
+    if (getenv("SL_TEST_LONG")) /* some thousand commits */
+        seconds *= 5;
     race_of_processes(true);
+    if (getenv("SL_TEST_LONG"))
+        seconds /= 5;
 }
 
 static void test_processes_cow(void **state)

@@ -98,8 +98,24 @@ struct partition_bounds {
     sl_strings values;
 };
 
-/* A partition's folder tells the one value of each string partition field; other types are left to the rows.
- */
+/* Types of which a path holds a text that can be read back. */
+static bool path_tells(const sl_type *type)
+{
+    return type->id == SL_STRING || type->id == SL_DATE || type->id == SL_INT32 || type->id == SL_INT64;
+}
+
+static sl_status partition_value(const sl_type *type, const char *text, sl_array **out)
+{
+    sl_builder *b;
+    SL_TRY(sl_builder_new(type, &b));
+    sl_status status = sl_builder_text(b, text, strlen(text));
+    if (!status)
+        status = sl_builder_finish(b, out);
+    sl_builder_free(b);
+    return status;
+}
+
+/* A partition's folder tells the one value of each partition field; types that it does not tell are left to the rows. */
 static bool partition_value_bounds(void *context, const char *column, struct sl_parquet_bounds *out)
 {
     struct partition_bounds *p = context;
@@ -109,11 +125,10 @@ static bool partition_value_bounds(void *context, const char *column, struct sl_
         int at = sl_type_field_index(p->scan->table_schema, column);
         if (strcmp(k->partition_fields.items[i], column) != 0)
             continue;
-        if (at < 0 || p->scan->table_schema->fields[at].type->id != SL_STRING ||
-            strcmp(value, "__HIVE_DEFAULT_PARTITION__") == 0)
-            return false;
         *out = (struct sl_parquet_bounds){.has_bounds = true};
-        if (sl_status_ignore(sl_array_constant_string(value, strlen(value), 1, &out->min)))
+        if (at < 0 || !path_tells(p->scan->table_schema->fields[at].type) ||
+            strcmp(value, "__HIVE_DEFAULT_PARTITION__") == 0 ||
+            sl_status_ignore(partition_value(p->scan->table_schema->fields[at].type, value, &out->min)))
             return false;
         out->max = sl_array_ref(out->min);
         return true;

@@ -15,7 +15,8 @@ struct random_table {
     struct rng rng;
     char path[256];
     enum key_form key_form;
-    bool lsm, event_time, partitioned;
+    bool lsm, event_time;
+    const char *partition_field; /* NULL: not partitioned */
     int keys, buckets;
     const sl_type *schema;
     sluice_table *pruning, *plain;
@@ -68,13 +69,13 @@ static void create(struct random_table *t)
     sluice_error e;
     struct ArrowSchema schema;
     snprintf(buckets, sizeof buckets, "%d", t->buckets);
-    ok(sl_schema_parse(
-        "id long, name string, p string, ts long, v int, w double, s string, d decimal(9,2), day date",
-        &t->schema));
+    ok(sl_schema_parse("id long, name string, p string, ts long, v int, w double, s string, d decimal(9,2), "
+                       "day date, q int, qd date",
+                       &t->schema));
     options[n++] = "hoodie.table.recordkey.fields", options[n++] = fields[t->key_form];
     options[n++] = "hoodie.bucket.index.num.buckets", options[n++] = buckets;
-    if (t->partitioned)
-        options[n++] = "hoodie.table.partition.fields", options[n++] = "p";
+    if (t->partition_field)
+        options[n++] = "hoodie.table.partition.fields", options[n++] = t->partition_field;
     if (t->event_time)
         options[n++] = "hoodie.table.ordering.fields", options[n++] = "ts";
     if (t->lsm)
@@ -121,13 +122,13 @@ static void add_row(struct random_table *t, sl_batch_builder *b, int key, int64_
              (int)pick(&t->rng, 100));
     snprintf(json, sizeof json,
              "{\"id\":%d,\"name\":\"%s\",\"p\":\"%s\",\"ts\":%d,\"v\":%d,\"w\":%s,\"s\":%s,\"d\":\"%d.25\","
-             "\"day\":\"%s\"}",
+             "\"day\":\"%s\",\"q\":%d,\"qd\":\"1970-01-0%d\"}",
              key * 3 - 50, name, partitions[key % 3], (int)ts,
              odd ? -(int)pick(&t->rng, 50) : key + (int)pick(&t->rng, 5),
              odd && chance(&t->rng, 30) ? "\"NaN\""
              : odd                      ? "null"
                                         : "0.5",
-             s, key, day);
+             s, key, day, key % 3, key % 3 + 1);
     ok(sl_batch_builder_json_line(b, json, strlen(json)));
 }
 
@@ -195,7 +196,7 @@ static void comparison(struct random_table *t, char *out, size_t bytes)
     int key = (int)pick(&t->rng, t->keys + 5), second = (int)pick(&t->rng, t->keys);
     key_name(key, name, sizeof name);
     key_name(second, other, sizeof other);
-    switch (pick(&t->rng, 14)) {
+    switch (pick(&t->rng, 16)) {
     case 0:
         snprintf(out, bytes, "id %s %d", op, key * 3 - 50);
         break;
@@ -230,6 +231,12 @@ static void comparison(struct random_table *t, char *out, size_t bytes)
         break;
     case 10:
         snprintf(out, bytes, "d %s %d.25", op, key);
+        break;
+    case 13:
+        snprintf(out, bytes, "q %s %d", op, (int)pick(&t->rng, 4));
+        break;
+    case 14:
+        snprintf(out, bytes, "qd %s date '1970-01-0%d'", op, 1 + (int)pick(&t->rng, 4));
         break;
     case 12:
         key_date(key, name, sizeof name);
@@ -346,7 +353,7 @@ static void run_table(uint64_t seed, const char *folder)
     snprintf(t.path, sizeof t.path, "%s/t%" PRIu64, folder, seed);
     t.lsm = chance(&t.rng, 80);
     t.event_time = chance(&t.rng, 60);
-    t.partitioned = chance(&t.rng, 40);
+    t.partition_field = chance(&t.rng, 50) ? ((const char *const[]){"p", "q", "qd"})[pick(&t.rng, 3)] : NULL;
     t.key_form = (enum key_form)pick(&t.rng, KEY_FORMS);
     t.keys = 20 + (int)pick(&t.rng, 500);
     t.buckets = 1 + (int)pick(&t.rng, 3);

@@ -39,6 +39,9 @@ const char *oldest_pending_write(const sl_timeline *timeline);
  * of an instant or none. `tiered`: runs of about the same size only. Fewer than `least` logs: none, *count is 0. */
 SL_MUST_USE sl_status stretch_choose(const struct sl_slice_logs *logs, const char *before, bool tiered,
                                      size_t least, size_t *first, size_t *count);
+/* That the planned logs of a slice (`logs`: all of it) are such a stretch still, whoever planned them; leaves the live ones,
+ * in the order of the merge. */
+SL_MUST_USE sl_status stretch_check(const struct sl_slice_logs *logs, sl_read_slice *planned);
 /* Turns candidates into those that a log compaction takes, with their stretches. */
 SL_MUST_USE sl_status stretches_choose(const sl_table *table, enum sl_selection selection,
                                        struct candidates *c);

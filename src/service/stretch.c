@@ -91,6 +91,47 @@ sl_status stretch_choose(const struct sl_slice_logs *logs, const char *before, b
     return SL_OK;
 }
 
+static bool is_planned(const sl_read_slice *planned, const sl_data_file *log)
+{
+    for (size_t i = 0; i < planned->log_count; i++)
+        if (planned->logs[i] == log)
+            return true;
+    return false;
+}
+
+sl_status stretch_check(const struct sl_slice_logs *logs, sl_read_slice *planned)
+{
+    const sl_data_file **ordered;
+    const struct sl_slice_log *last = NULL;
+    size_t count = 0;
+    bool last_taken = false, ended = false, broken = false;
+    SL_NEW_ARRAY(ordered, planned->log_count + 1);
+    for (size_t i = 0; i < logs->count; i++) {
+        const struct sl_slice_log *log = &logs->items[i];
+        if (log->dropped)
+            continue;
+        bool taken = is_planned(planned, log->file);
+        broken |= taken && ended;
+        broken |= last && taken != last_taken && same_instant(last, log);
+        ended |= last_taken && !taken;
+        if (taken)
+            ordered[count++] = log->file;
+        last = log;
+        last_taken = taken;
+    }
+    if (broken) {
+        sl_free(ordered);
+        return sl_hint(sl_errorf(SL_E_CONFLICT,
+                                 "the plan's logs are no stretch of the slice any more: one that "
+                                 "belongs between them is not among them"),
+                       "`sluice rollback` removes the plan");
+    }
+    sl_free(planned->logs);
+    planned->logs = ordered;
+    planned->log_count = count;
+    return SL_OK;
+}
+
 const char *oldest_pending_write(const sl_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->count; i++)

@@ -286,6 +286,42 @@ static void test_stretches(void **state)
     }
 }
 
+/* A plan that was made by somebody else, or before somebody else's log came to stand in it. */
+static void test_planned_stretches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *logs, *planned; /* by place in the list */
+        const char *expected;       /* "!": refused */
+    } cases[] = {
+        {"10 11 12", "210", "10 11 12"},
+        {"10 11 12", "02", "!"},
+        {"10 10d 11", "02", "!"},
+        {"10 10d 11", "12", "!"},
+        {"10x 11x 20=11 12", "0123", "20 12"},
+        {"10x 11x 20=11 12", "01", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sl_slice_log items[16];
+        sl_data_file files[16];
+        char places[16][8], text[200] = "";
+        struct sl_slice_logs logs = {items, logs_of(cases[i].logs, items, files, places)};
+        sl_read_slice planned = {.logs = sl_calloc(16, sizeof *planned.logs)};
+        size_t n = 0;
+        for (const char *at = cases[i].planned; *at; at++)
+            planned.logs[planned.log_count++] = &files[*at - '0'];
+        sl_status status = stretch_check(&logs, &planned);
+        for (size_t k = 0; k < planned.log_count && !status; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "",
+                                  planned.logs[k]->parts.instant);
+        if (strcmp(status ? "!" : text, cases[i].expected) != 0)
+            fail_msg("%s of %s: %s", cases[i].planned, cases[i].logs, status ? "refused" : text);
+        assert_true(!status || sl_status_code(status) == SL_E_CONFLICT);
+        sl_status_free(status);
+        sl_read_slice_free(&planned);
+    }
+}
+
 /* ---- strategies and triggers --------------------------------------------------------------------------- */
 
 /* Partitions, log bytes in MB and logs. Their names in the order that the strategy leaves. */
@@ -764,6 +800,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_stretches),
+        TEST(test_planned_stretches),
         TEST(test_strategies),
         TEST(test_triggers),
         TEST(test_log_compaction_changes_no_read),

@@ -49,14 +49,14 @@ static const struct thrift_member integer_members[] = {
     [1] = {THRIFT_INT8, THRIFT_AT(S, bit_width), THRIFT_ALWAYS},
     [2] = {THRIFT_BOOLEAN, THRIFT_AT(S, is_signed), THRIFT_ALWAYS},
 };
-static const struct thrift_shape decimal = {THRIFT_SHAPE(S, decimal_members)};
-static const struct thrift_shape time = {THRIFT_SHAPE(S, time_members)};
-static const struct thrift_shape integer = {THRIFT_SHAPE(S, integer_members)};
+static const struct thrift_shape decimal_type = {THRIFT_SHAPE(S, decimal_members)};
+static const struct thrift_shape time_type = {THRIFT_SHAPE(S, time_members)};
+static const struct thrift_shape integer_type = {THRIFT_SHAPE(S, integer_members)};
 static const struct thrift_member logical_types[] = {
-    [PARQUET_LOGICAL_DECIMAL] = {THRIFT_RECORD, .shape = &decimal},
-    [PARQUET_LOGICAL_TIME] = {THRIFT_RECORD, .shape = &time},
-    [PARQUET_LOGICAL_TIMESTAMP] = {THRIFT_RECORD, .shape = &time},
-    [PARQUET_LOGICAL_INTEGER] = {THRIFT_RECORD, .shape = &integer},
+    [PARQUET_LOGICAL_DECIMAL] = {THRIFT_RECORD, .shape = &decimal_type},
+    [PARQUET_LOGICAL_TIME] = {THRIFT_RECORD, .shape = &time_type},
+    [PARQUET_LOGICAL_TIMESTAMP] = {THRIFT_RECORD, .shape = &time_type},
+    [PARQUET_LOGICAL_INTEGER] = {THRIFT_RECORD, .shape = &integer_type},
 };
 static const struct thrift_shape logical_type = {THRIFT_SHAPE(S, logical_types)};
 #undef S

@@ -523,13 +523,17 @@ sl_status cursor_advance(struct cursor *c, struct sl_head *head)
 
 sl_status cursor_last_repeats(struct cursor *c, bool *repeats)
 {
-    if (!c->ahead)
-        SL_TRY(view_load(c, &c->ahead));
-    int64_t last = c->view->rows - 1;
+    size_t len;
+    const uint8_t *key = view_key(c->view, c->view->rows - 1, &len);
+    bool is_above = false;
     *repeats = false;
+    if (!c->ahead && c->run.copy.above) /* what need not be loaded may perhaps be copied */
+        SL_TRY(c->run.copy.above(c->run.copy.context, key, len, &is_above));
+    if (!c->ahead && !is_above)
+        SL_TRY(view_load(c, &c->ahead));
     if (c->ahead) {
-        size_t len, ahead_len;
-        const uint8_t *key = view_key(c->view, last, &len), *ahead = view_key(c->ahead, 0, &ahead_len);
+        size_t ahead_len;
+        const uint8_t *ahead = view_key(c->ahead, 0, &ahead_len);
         *repeats = bytes_compare(key, len, ahead, ahead_len) == 0;
     }
     return SL_OK;

@@ -61,6 +61,8 @@ struct sl_run_copy {
     sl_status (*offer)(void *context, const uint8_t *bound, size_t len, int64_t *rows);
     /* Everything before the rows offered last was handed out: copies them. */
     sl_status (*copy)(void *context);
+    /* Whether it is known, without reading it, that the key of the next row is above `key`. */
+    sl_status (*above)(void *context, const uint8_t *key, size_t len, bool *above);
 };
 /* One sorted input. The merge owns the stream. */
 struct sl_run {

@@ -122,6 +122,8 @@ static sl_status fold(struct passes *p, size_t from, size_t count, size_t *made)
     for (int kind = 0; kind < KINDS; kind++)
         begin[kind] = file_end(p, kind);
     SL_TRY(open_runs(p, from, count, &runs));
+    for (size_t i = 0; i < count; i++)
+        runs[i].copy = (struct sl_run_copy){0}; /* what a fold makes is no result yet */
     sl_status status = sl_merge_operands(runs, count, &p->options, &sink, &counts);
     sl_free(runs);
     SL_TRY(status);

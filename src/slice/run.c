@@ -264,7 +264,7 @@ static sl_status open_rows(struct run_stream *run, const struct sl_run_options *
         SL_TRY(order_rows(run, o, runtime, &repaired));
     if (!o->copy_to || repaired || o->ranges || !sl_file_writer_can_copy(o->copy_to, run->source->parquet))
         return SL_OK;
-    return run_copy_new(run->source, raw, o->copy_to, o->stats, &run->copy);
+    return run_copy_new(run->source, raw, o, &run->copy);
 }
 
 struct sl_run_copy sl_run_copying(sl_stream *run)

@@ -1,9 +1,11 @@
 /*
- * Rows of a base file that go into the next one as they are compressed (spec/parquet.md 12).
+ * Rows of a base file, or of a log, that go into the next base as they are compressed (spec/parquet.md 12).
  *
  * The merge asks at the start of each unit (sl_parquet_copy_units) which of the next ones lie below all other sources.
  * The upper bound of a unit's keys comes from the key column's page index or statistics; it may be cut, but never below
  * the largest key. Duplicates inside the base are handed through (spec/lsm-layout.md 8.3), so copying is right for them.
+ * A log must not have any, nor rows that are marked as deletes: its keys and marks are decoded, which is still much less
+ * than all columns.
  */
 #include "slice/slice_int.h"
 
@@ -22,7 +24,10 @@ struct run_copy {
     sl_stream *scan;
     sl_file_writer *to;
     sl_read_stats *stats;
-    int64_t at; /* row of the file that comes next */
+    bool is_log;
+    bool refuses; /* rows of the log were found that are not for copying: there may be more */
+    char *flag;   /* column that marks deletes in a log; NULL: none */
+    int64_t at;   /* row of the file that comes next */
     /* the row group that was looked at last */
     size_t group;        /* SIZE_MAX: none */
     int64_t group_first; /* row of the file */
@@ -33,12 +38,23 @@ struct run_copy {
     size_t piece_count, piece_cap;
 };
 
-sl_status run_copy_new(sl_source *source, sl_stream *scan, sl_file_writer *to, sl_read_stats *stats,
+sl_status run_copy_new(sl_source *source, sl_stream *scan, const struct sl_run_options *o,
                        struct run_copy **out)
 {
     struct run_copy *c;
     SL_NEW(c);
-    *c = (struct run_copy){.source = source, .scan = scan, .to = to, .stats = stats, .group = SIZE_MAX};
+    *c = (struct run_copy){.source = source,
+                           .scan = scan,
+                           .to = o->copy_to,
+                           .stats = o->stats,
+                           .is_log = o->copy_is_log,
+                           .group = SIZE_MAX};
+    bool has_flag = o->copy_is_log && o->copy_flag &&
+                    sl_type_field_index(sl_parquet_schema(source->parquet), o->copy_flag) >= 0;
+    if (has_flag && !(c->flag = sl_strdup(o->copy_flag))) {
+        sl_free(c);
+        return sl_nomem();
+    }
     *out = c;
     return SL_OK;
 }
@@ -55,6 +71,7 @@ void run_copy_free(struct run_copy *c)
     if (!c)
         return;
     close_group(c);
+    sl_free(c->flag);
     sl_free(c->pieces);
     sl_free(c);
 }
@@ -134,7 +151,7 @@ sl_status run_copy_before(struct run_copy *c)
 
 void run_copy_after(struct run_copy *c, int64_t rows) { c->at += rows; }
 
-/* ---- offering ------------------------------------------------------------------------------------------ */
+/* ---- stretches ----------------------------------------------------------------------------------------- */
 
 static sl_status add_piece(struct run_copy *c, int64_t first, int64_t rows)
 {
@@ -185,6 +202,77 @@ static bool is_worth_it(const struct run_copy *c, const struct stretch *s)
     return file_writer_groups_fit(c->to, c->piece_count, bytes);
 }
 
+/* ---- logs ---------------------------------------------------------------------------------------------- */
+
+struct log_check {
+    sl_buf last; /* key */
+    bool any, plain;
+};
+
+/* Each key above the one before, and no row a delete. */
+static sl_status check_batch(const sl_batch *batch, struct log_check *check)
+{
+    const sl_array *keys = batch->columns[0];
+    const sl_array *flags = batch->schema->field_count > 1 ? batch->columns[1] : NULL;
+    const uint8_t *last = check->last.data, *key = NULL;
+    size_t last_len = check->last.len, len = 0;
+    for (int64_t i = 0; i < batch->rows && check->plain; i++) {
+        key = sl_bytes_at(keys, i, &len);
+        check->plain = sl_is_valid(keys, i) && (!check->any || bytes_compare(last, last_len, key, len) < 0) &&
+                       !(flags && sl_is_valid(flags, i) && sl_bool_at(flags, i));
+        check->any = true;
+        last = key;
+        last_len = len;
+    }
+    check->last.len = 0;
+    return sl_buf_append(&check->last, key, len);
+}
+
+static sl_status check_rows(const struct run_copy *c, int64_t first, int64_t rows, bool *plain)
+{
+    const char *columns[] = {sl_meta_names[SL_META_RECORD_KEY], c->flag};
+    struct sl_row_range range = {first, rows};
+    struct log_check check = {.plain = true};
+    sl_stream *stream;
+    SL_TRY(sl_parquet_scan(
+        c->source->parquet,
+        &(struct sl_parquet_scan_options){
+            .columns = columns, .column_count = c->flag ? 2 : 1, .ranges = &range, .range_count = 1},
+        &stream));
+    sl_status status = SL_OK;
+    while (!status && check.plain) {
+        sl_batch *batch;
+        status = sl_stream_next(stream, &batch);
+        if (status || !batch)
+            break;
+        status = check_batch(batch, &check);
+        sl_batch_unref(batch);
+    }
+    sl_stream_close(stream);
+    sl_buf_free(&check.last);
+    *plain = check.plain;
+    return status;
+}
+
+/* Whether the key of the next row is above another: by the lower bound of the page that it begins. */
+static sl_status above(void *context, const uint8_t *key, size_t len, bool *is_above)
+{
+    struct run_copy *c = context;
+    bool found;
+    *is_above = false;
+    SL_TRY(open_group_of(c, c->at, &found));
+    for (size_t i = 0; found && i < c->keys.page_count; i++) {
+        size_t min_len;
+        if (c->keys.pages[i].first_row != c->at || !c->keys.pages[i].has_bounds)
+            continue;
+        const uint8_t *min = sl_bytes_at(c->keys.min, (int64_t)i, &min_len);
+        *is_above = bytes_compare(min, min_len, key, len) > 0;
+    }
+    return SL_OK;
+}
+
+/* ---- the offer ----------------------------------------------------------------------------------------- */
+
 static sl_status offer(void *context, const uint8_t *bound, size_t len, int64_t *rows)
 {
     struct run_copy *c = context;
@@ -192,6 +280,8 @@ static sl_status offer(void *context, const uint8_t *bound, size_t len, int64_t 
     bool more = true;
     *rows = 0;
     c->piece_count = 0;
+    if (c->refuses)
+        return SL_OK;
     while (more) {
         SL_TRY(open_group_of(c, c->at + s.rows, &more));
         if (more)
@@ -199,6 +289,13 @@ static sl_status offer(void *context, const uint8_t *bound, size_t len, int64_t 
     }
     if (s.rows == 0 || !is_worth_it(c, &s))
         return SL_OK;
+    if (c->is_log) {
+        bool plain;
+        SL_TRY(check_rows(c, c->at, s.rows, &plain));
+        c->refuses = !plain;
+        if (!plain)
+            return SL_OK;
+    }
     *rows = s.rows;
     c->at += s.rows;
     return SL_OK;
@@ -217,5 +314,5 @@ static sl_status copy(void *context)
 
 struct sl_run_copy run_copy_for_merge(struct run_copy *c)
 {
-    return (struct sl_run_copy){.context = c, .offer = offer, .copy = copy};
+    return (struct sl_run_copy){.context = c, .offer = offer, .copy = copy, .above = above};
 }

@@ -67,8 +67,22 @@ done:
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
+/* Rows of a base are copied as they are. Of a log only where a row by itself says what becomes of its key. */
+static void choose_copying(const struct assembly *a, const struct slice_input *input,
+                           const struct sl_merge_options *rules, struct sl_run_options *o)
+{
+    bool log_may = !input->is_deletes && !rules->marker_column && rules->partial == SL_PARTIAL_NONE &&
+                   sl_type_field_index(a->schema, "_hoodie_operation") < 0;
+    if (!input->is_base && !log_may)
+        return;
+    o->copy_to = a->options->copy_to;
+    o->copy_is_log = !input->is_base;
+    o->copy_flag = rules->delete_column;
+}
+
 static sl_status add_file_run(const struct assembly *a, const struct slice_input *input, struct sl_run *run)
 {
+    struct sl_merge_options rules;
     struct sl_run_options options = {.schema = input->is_deletes ? a->delete_schema : a->schema,
                                      .sorted = true,
                                      .strict_order = a->options->strict_order,
@@ -78,8 +92,9 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .pool = a->options->pool,
                                      .batch_rows = MERGE_BATCH_ROWS,
                                      .batch_bytes = a->options->batch_bytes,
-                                     .keep_dictionary = true,
-                                     .copy_to = input->is_base ? a->options->copy_to : NULL};
+                                     .keep_dictionary = true};
+    SL_TRY(sl_table_rules(a->table, a->schema, &rules));
+    choose_copying(a, input, &rules, &options);
     SL_TRY(sl_run_open(a->table, input->relative, &options, &run->rows));
     run->copy = sl_run_copying(run->rows);
     return SL_OK;

@@ -153,6 +153,8 @@ struct sl_run_options {
     size_t batch_bytes;
     bool keep_dictionary; /* strings may come with a dictionary: for a merge, which copies each survivor once */
     struct sl_file_writer *copy_to; /* as in sl_slice_options; see sl_run_copying */
+    bool copy_is_log;               /* then rows of a key are folded, and rows that `copy_flag` (a boolean column; NULL: */
+    const char *copy_flag;          /* there is none) marks are deletes: neither are copied */
 };
 /* A base file or native log of the table; `relative` is its path below the table. */
 SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,

@@ -73,7 +73,7 @@ SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count, 
 /* The copying side of a run: where its rows may leave undecoded. */
 struct run_copy;
 /* `scan` reads all rows of the source; both must outlive the result. */
-SL_MUST_USE sl_status run_copy_new(sl_source *source, sl_stream *scan, sl_file_writer *to, sl_read_stats *stats,
+SL_MUST_USE sl_status run_copy_new(sl_source *source, sl_stream *scan, const struct sl_run_options *options,
                                    struct run_copy **out);
 void run_copy_free(struct run_copy *copy); /* NULL is fine */
 /* Around each batch of the scan: it ends where rows that can be copied begin. */

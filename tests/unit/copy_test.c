@@ -6,7 +6,7 @@
 #include "slice/slice.h"
 #include "table_support.h"
 
-#define SCHEMA "k string, ts long, v string, f double, tags list<string>"
+#define SCHEMA "k string, ts long, v string, f double, tags list<string>, _hoodie_is_deleted boolean"
 
 static uint64_t random_state;
 
@@ -50,6 +50,7 @@ struct group {
     uint64_t seqno;
     bool no_duplicates; /* inside a file */
     uint64_t step;      /* from key to key of a file */
+    bool marks;         /* now and then a row of a file is a delete */
 };
 
 static struct group group_new(void)
@@ -98,11 +99,12 @@ static void add_row(struct group *g, bool deletes, const char *instant, uint64_t
             line, sizeof line,
             "{\"_hoodie_commit_time\":\"%s\",\"_hoodie_commit_seqno\":\"%llu\",\"_hoodie_record_key\":\"%s\","
             "\"_hoodie_partition_path\":\"\",\"k\":\"%s\",\"ts\":%llu,\"v\":\"v%llu\",\"f\":%llu.5,"
-            "\"tags\":[%s]}",
+            "\"tags\":[%s]%s}",
             instant, (unsigned long long)g->seqno++, key, key, ts, n % 300, n % 7,
             n % 3 == 0   ? ""
             : n % 3 == 1 ? "\"x\""
-                         : "\"y\",null,\"z\"");
+                         : "\"y\",null,\"z\"",
+            g->marks && random_below(30) == 0 ? ",\"_hoodie_is_deleted\":true" : "");
     OK(sl_batch_builder_json_line(b, line, strlen(line)));
 }
 
@@ -150,7 +152,9 @@ static void write_log(struct group *g, uint64_t base_keys)
     sl_txn *txn = begin(g);
     enum sl_file_kind kind = random_below(4) ? SL_FILE_LOG : SL_FILE_DELETES;
     uint64_t first = random_below(base_keys);
-    switch (random_below(4)) {
+    g->marks = random_below(3) == 0;
+    g->no_duplicates = random_below(2);
+    switch (random_below(5)) {
     case 0:
         write_file(g, txn, kind, base_keys - base_keys / 20, base_keys + base_keys / 50, 2);
         break;
@@ -160,10 +164,14 @@ static void write_log(struct group *g, uint64_t base_keys)
     case 2:
         write_file(g, txn, kind, first, first + base_keys / 10, 1 + random_below(20));
         break;
+    case 3:
+        write_file(g, txn, kind, base_keys, base_keys + 900, 1 + random_below(2));
+        break;
     default:
         write_file(g, txn, kind, base_keys, base_keys + 100, 1);
     }
     OK(sl_txn_commit(txn, g->schema.data_text, NULL));
+    g->marks = g->no_duplicates = false;
 }
 
 /* ---- compactions --------------------------------------------------------------------------------------- */
@@ -257,12 +265,13 @@ static void read_back(struct group *g, const char *name, struct compacted *out)
                                           "ts",
                                           "v",
                                           "f",
-                                          "tags"};
+                                          "tags",
+                                          "_hoodie_is_deleted"};
     sl_source *source;
     OK(sl_source_open(g->t.table, name, NULL, &source));
     sl_parquet *p = source->parquet;
     OK(parquet_rows_text(source->file, false,
-                         &(struct sl_parquet_scan_options){.columns = columns, .column_count = 9},
+                         &(struct sl_parquet_scan_options){.columns = columns, .column_count = 10},
                          &out->rows));
     out->row_groups = sl_parquet_row_groups(p);
     out->file_rows = sl_parquet_rows(p);
@@ -420,9 +429,40 @@ static void keys_on_borders(void **state)
         OK(sl_txn_commit(txn, g.schema.data_text, NULL));
     }
     compact_both_ways(&g, &stats);
-    /* The unit behind 599 is decoded too: while the group of 599 was open, nobody knew where the log stands next. */
-    assert_int_equal(stats.rows_copied, 500 + 500 + 600);
+    assert_int_equal(stats.rows_copied, 500 + 600 + 600);
     group_gone(&g);
+}
+
+struct log_case {
+    bool no_duplicates, marks;
+    uint64_t copied;
+};
+
+/* New keys in a log: its first page is decoded, since nothing is known of it before, the others are copied; none where some of
+ * them are deletes or repeat. */
+static void logs_are_copied(void **state)
+{
+    (void)state;
+    static const struct log_case cases[] = {
+        {true, false, 1000 + 1900}, {false, false, 1000}, {true, true, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct group g = group_new();
+        sl_read_stats stats = {0};
+        g.kind = KEY_SHORT;
+        g.no_duplicates = true;
+        table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
+        sl_txn *txn = begin(&g);
+        write_file(&g, txn, SL_FILE_BASE, 0, 1000, 1);
+        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        txn = begin(&g);
+        g.no_duplicates = cases[i].no_duplicates;
+        g.marks = cases[i].marks;
+        write_file(&g, txn, SL_FILE_LOG, 2000, 4000, 1);
+        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        compact_both_ways(&g, &stats);
+        assert_int_equal(stats.rows_copied, cases[i].copied);
+        group_gone(&g);
+    }
 }
 
 /* One key in 80 changes, so that each stretch to copy has three units: a file does not fall into ever more row groups. */
@@ -469,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup(random_groups, seed),
         cmocka_unit_test_setup(only_what_is_met_is_decoded, seed),
         cmocka_unit_test_setup(keys_on_borders, seed),
+        cmocka_unit_test_setup(logs_are_copied, seed),
         cmocka_unit_test_setup(row_groups_stay_few, seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

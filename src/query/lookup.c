@@ -87,6 +87,15 @@ static sl_status snapshot_of_now(sl_lookup *l, struct snapshot **out)
     return SL_OK;
 }
 
+static void forget_snapshot(sl_lookup *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    struct snapshot *old = l->snapshot;
+    l->snapshot = NULL;
+    pthread_mutex_unlock(&l->mutex);
+    snapshot_unref(old);
+}
+
 sl_status sl_lookup_new(const sl_table *table, sl_lookup **out)
 {
     sl_lookup *l;
@@ -265,7 +274,7 @@ static sl_status prepare(struct request *r, const struct sl_lookup_request *want
     return find_parts(r, wanted->partitions);
 }
 
-sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *wanted, sl_read_stats *stats,
+static sl_status look_up(sl_lookup *lookup, const struct sl_lookup_request *wanted, sl_read_stats *stats,
                          sl_stream **out)
 {
     struct request r = {.lookup = lookup, .stats = stats};
@@ -276,4 +285,16 @@ sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *want
         status = join_parts(&r, out);
     request_free(&r);
     return status;
+}
+
+/* A file that is gone was rolled back or cleaned away while we looked: the timeline says so by now. */
+sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *wanted, sl_read_stats *stats,
+                         sl_stream **out)
+{
+    sl_status status = look_up(lookup, wanted, stats, out);
+    if (sl_status_code(status) != SL_E_NOT_FOUND)
+        return status;
+    sl_status_free(status);
+    forget_snapshot(lookup);
+    return look_up(lookup, wanted, stats, out);
 }

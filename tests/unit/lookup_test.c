@@ -165,6 +165,29 @@ static void what_cannot_be_looked_up_is_said(void **state)
     sluice_table_close(t);
 }
 
+/* A file that vanishes between the listing and its opening, as when its commit is rolled back: the table is listed again. */
+static void vanished_files_are_looked_for_again(void **state)
+{
+    (void)state;
+    static const char *const nowhere[] = {"nowhere"};
+    sluice_table *t = new_table(plain_table);
+    const char *key = "a";
+    char *files, name[256] = "", full[600];
+    sluice_error e;
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    /* The view is kept from here on, and no file is open yet. */
+    free(values_of(t, &key, 1, &(sluice_lookup_options){.partitions = nowhere, .partition_count = 1}));
+    OK(sluice_table_describe(t, SLUICE_DESCRIBE_FILES, &files, &e));
+    const char *at = strstr(files, "\"name\":\"");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\"name\":\"%255[^\"]", name), 1);
+    sluice_free(files);
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    assert_int_equal(unlink(full), 0);
+    value_is(t, "a", "");
+    sluice_table_close(t);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 static int look(sluice_table *t, const char *where, sluice_error *e)
@@ -282,6 +305,7 @@ int main(void)
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(partitions_narrow),
         cmocka_unit_test(what_cannot_be_looked_up_is_said),
+        cmocka_unit_test(vanished_files_are_looked_for_again),
         cmocka_unit_test(survives_failing_allocations),
         cmocka_unit_test(threads_share_a_handle),
     };

@@ -17,29 +17,30 @@ struct outputs {
 
 /* ---- input --------------------------------------------------------------------------------------------- */
 
-static sl_status run_open(const struct operation *o, const sl_data_file *log, struct sl_run *run)
+static sl_status run_open(void *context, size_t index, struct sl_run *run)
 {
+    const struct operation *o = context;
+    const sl_data_file *log = o->slice.logs[index];
     char *relative;
-    run->is_deletes = log->parts.kind == SL_FILE_DELETES;
-    run->name = log->name;
+    *run = (struct sl_run){.is_deletes = log->parts.kind == SL_FILE_DELETES, .name = log->name};
     struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
                                      .sorted = true,
                                      .strict_order = operation_strict_order(o),
                                      .stats = o->table->reads,
-                                     .pool = o->table->runtime.pool};
+                                     .pool = o->table->runtime.pool,
+                                     .batch_rows = SL_MERGE_BATCH_ROWS,
+                                     .keep_dictionary = true};
     SL_TRY(sl_path_join(o->partition, log->name, &relative));
     sl_status status = sl_run_open(o->table, relative, &options, &run->rows);
     sl_free(relative);
     return status;
 }
 
-static sl_status runs_open(const struct operation *o, struct sl_run *runs)
+static sl_status only_native_logs(const struct operation *o)
 {
-    for (size_t i = 0; i < o->slice.log_count; i++) {
+    for (size_t i = 0; i < o->slice.log_count; i++)
         if (o->slice.logs[i]->parts.kind == SL_FILE_INLINE_LOG)
             return sl_unsupported("log compaction of inline logs (%s)", o->slice.logs[i]->name);
-        SL_TRY(run_open(o, o->slice.logs[i], &runs[i]));
-    }
     return SL_OK;
 }
 
@@ -147,27 +148,26 @@ sl_status log_compaction_write(struct operation *o)
     struct sl_operand_sink sink = {&out, take_rows, take_deletes};
     struct sl_merge_options rules;
     struct sl_merge_counts counts = {0};
-    struct sl_run *runs;
+    struct sl_run_list runs = {.context = o, .open = run_open};
+    size_t most;
     SL_TRY(order_logs(o));
     if (o->slice.log_count == 0) /* all of them replaced since */
         return SL_OK;
-    SL_NEW_ARRAY(runs, o->slice.log_count);
-    size_t open = o->slice.log_count;
+    runs.count = o->slice.log_count;
     sl_status status = SL_OK;
+    SL_GO(only_native_logs(o));
     SL_GO(sl_table_rules(o->table, o->schema.full, &rules));
     rules.deletes = SL_KEEP_DELETES;
+    rules.batch_rows = SL_MERGE_BATCH_ROWS;
+    rules.keep_dictionaries = true; /* the rows go to Parquet writers */
     SL_GO(replaced_instants(o, &out.replaced));
-    SL_GO(runs_open(o, runs));
-    open = 0; /* the merge owns the streams, whatever it returns */
-    SL_GO(sl_merge_operands(runs, o->slice.log_count, &rules, &sink, &counts));
+    SL_GO(sl_slice_logs_limit(o->table, &o->slice, o->schema.full, &most));
+    SL_GO(sl_merge_operands_list(&runs, most, &rules, &sink, &counts));
     /* Even logs without a record are replaced by something, or the next plan would take them again. */
     if (counts.rows_in == 0)
         SL_GO(output_open(&out, false, false));
     status = close_all(&out, &counts);
 done:
-    for (size_t i = 0; i < open; i++)
-        sl_stream_close(runs[i].rows);
-    sl_free(runs);
     outputs_free(&out);
     return status;
 }

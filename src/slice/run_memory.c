@@ -7,7 +7,10 @@
 
 #define CHUNK_BUFFER                                                                                         \
     ((size_t)1 << 20) /* of a column: as much of it as is read ahead, and a page as it was stored */
-#define RUN_BYTES ((size_t)256 << 10) /* a decompressor and the footer */
+#define RUN_BYTES    ((size_t)256 << 10) /* a decompressor and the footer */
+#define BATCHES      2.5                 /* with what the allocator rounds up */
+#define NUMBER_BYTES 8
+#define TEXT_BYTES   24
 #define FILES_SHARE                                                                                          \
     2 /* of the file descriptors that may be open: the other half is for the rest of the program */
 
@@ -18,15 +21,26 @@ static size_t at_most(int64_t bytes, size_t most)
     return (uint64_t)bytes < most ? (size_t)bytes : most;
 }
 
-/* Buffers of one column of a row group, and its values in a batch: once as they are read, once as they are gathered. */
+/* Bytes of a value in a batch. What encodings saved comes back there; of texts only their own statistics could tell how much. */
+static double value_bytes(const struct sl_parquet_chunk_info *chunk, int64_t rows)
+{
+    double stored = (double)(chunk->unencoded_bytes > chunk->uncompressed_bytes ? chunk->unencoded_bytes
+                                                                                : chunk->uncompressed_bytes);
+    double least = strcmp(chunk->physical_type, "BYTE_ARRAY") == 0 ? TEXT_BYTES : NUMBER_BYTES;
+    double average = rows > 0 ? stored / (double)rows : stored;
+    return average > least ? average : least;
+}
+
+/* Buffers of one column of a row group, and its values in batches: the one at hand and the next, which is read before the
+ * other is given up. */
 static size_t chunk_bytes(const struct sl_parquet_chunk_info *chunk, int64_t rows)
 {
-    double batch = (double)chunk->uncompressed_bytes / (double)(rows > 0 ? rows : 1) * MERGE_BATCH_ROWS;
+    double batches = BATCHES * SL_MERGE_BATCH_ROWS * value_bytes(chunk, rows);
     size_t page = at_most(chunk->uncompressed_bytes, CHUNK_BUFFER);
     size_t bytes = at_most(chunk->compressed_bytes, CHUNK_BUFFER) + page;
     if (chunk->has_dictionary)
         bytes += page;
-    return bytes + 2 * at_most(chunk->uncompressed_bytes, batch < 1e15 ? (size_t)batch : (size_t)1e15);
+    return bytes + (batches < 1e15 ? (size_t)batches : (size_t)1e15);
 }
 
 static bool is_wanted(const sl_type *schema, const char *leaf_path)
@@ -64,9 +78,47 @@ static size_t files_for(size_t threads)
     return (size_t)files.rlim_cur / FILES_SHARE / threads;
 }
 
+static size_t thread_count(const sl_runtime *runtime)
+{
+    return runtime->pool ? sl_pool_threads(runtime->pool) : 1;
+}
+
+/* Runs of `run_bytes` that may be open beside something of `beside` bytes. */
+static size_t runs_for(const sl_runtime *runtime, size_t run_bytes, size_t beside)
+{
+    size_t threads = thread_count(runtime), files = files_for(threads);
+    size_t room = sl_budget_share(runtime->budget, threads, beside, SIZE_MAX) - beside;
+    size_t most = files < room / run_bytes ? files : room / run_bytes;
+    return most < SL_MERGE_OPEN_LEAST ? SL_MERGE_OPEN_LEAST : most;
+}
+
+sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_slice *slice, const sl_type *schema,
+                              size_t *out)
+{
+    const sl_data_file *largest = NULL;
+    for (size_t i = 0; i < slice->log_count; i++)
+        if (!largest || slice->logs[i]->size > largest->size)
+            largest = slice->logs[i];
+    *out = SL_MERGE_OPEN_LEAST;
+    if (!largest || slice->log_count <= SL_MERGE_OPEN_LEAST)
+        return SL_OK;
+    char *relative;
+    sl_source *source = NULL;
+    size_t bytes;
+    SL_TRY(sl_path_join(slice->group->partition, largest->name, &relative));
+    sl_status status = sl_source_open(table, relative, NULL, &source);
+    if (!status)
+        status = slice_run_bytes(source->parquet, schema, &bytes);
+    if (!status)
+        *out = runs_for(&table->runtime, bytes, 0);
+    sl_source_unref(source);
+    sl_free(relative);
+    return status;
+}
+
 void slice_open_limit(const sl_runtime *runtime, const struct slice_inputs *inputs, struct open_limit *out)
 {
-    size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1, base = 0, log = 1, logs = 0;
+    size_t base = 0, log = 1, logs = 0;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct slice_input *input = &inputs->items[i];
         if (input->is_base)
@@ -75,10 +127,6 @@ void slice_open_limit(const sl_runtime *runtime, const struct slice_inputs *inpu
             log = input->run_bytes;
         logs += input->is_base ? 0 : input->run_bytes;
     }
-    size_t room = sl_budget_share(runtime->budget, threads, base, SIZE_MAX) - base;
-    size_t most = files_for(threads) < room / log ? files_for(threads) : room / log;
-    if (most < SL_MERGE_OPEN_LEAST)
-        most = SL_MERGE_OPEN_LEAST;
-    out->runs = most;
-    out->bytes = base + (logs / log < most ? logs : most * log);
+    out->runs = runs_for(runtime, log, base);
+    out->bytes = base + (logs / log < out->runs ? logs : out->runs * log);
 }

@@ -90,7 +90,7 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .ranges = input->is_limited ? &input->rows : NULL,
                                      .stats = a->options->stats,
                                      .pool = a->options->pool,
-                                     .batch_rows = MERGE_BATCH_ROWS,
+                                     .batch_rows = SL_MERGE_BATCH_ROWS,
                                      .batch_bytes = a->options->batch_bytes,
                                      .keep_dictionary = true};
     SL_TRY(sl_table_rules(a->table, a->schema, &rules));
@@ -147,7 +147,7 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .ranges = base->is_limited ? &base->rows : NULL,
                                  .stats = o->stats,
                                  .pool = o->pool,
-                                 .batch_rows = MERGE_BATCH_ROWS,
+                                 .batch_rows = SL_MERGE_BATCH_ROWS,
                                  .batch_bytes = o->batch_bytes};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
@@ -166,7 +166,7 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
         atomic_fetch_add_explicit(&o->stats->runs, list.count, memory_order_relaxed);
     SL_TRY(sl_table_rules(a->table, a->schema, &rules));
     rules.deletes = SL_DROP_DELETES;
-    rules.batch_rows = MERGE_BATCH_ROWS;
+    rules.batch_rows = SL_MERGE_BATCH_ROWS;
     rules.pool = o->pool;
     rules.keep_dictionaries = o->copy_to != NULL; /* the rows go to a Parquet writer */
     slice_open_limit(&a->table->runtime, &a->inputs, &limit);

@@ -163,6 +163,14 @@ SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,
  * file has other columns than the one that is written, or another order. */
 struct sl_run_copy sl_run_copying(sl_stream *run);
 
+/* How many of the slice's native logs may be open at once as runs of the schema's columns, for sl_merge_operands_list: the
+ * largest of them tells. */
+SL_MUST_USE sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_slice *slice,
+                                          const sl_type *schema, size_t *out);
+/* Rows of a batch of a run that is merged, and of the result: small enough that the batches of several runs stay in the
+ * caches and their buffers below what the allocator gives back to the system each time. */
+#define SL_MERGE_BATCH_ROWS 4096
+
 /* The merge rules of a table for a result schema; borrows from both. */
 SL_MUST_USE sl_status sl_table_rules(const sl_table *table, const sl_type *schema,
                                      struct sl_merge_options *out);

@@ -47,10 +47,6 @@ void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* Rows of a batch of a run that is merged, and of the result: small enough that the batches of several runs stay in the
- * caches and their buffers below what the allocator gives back to the system each time. */
-enum { MERGE_BATCH_ROWS = 4096 };
-
 /* Memory that a file takes while the columns of the schema are merged, as its footer tells it. */
 SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *schema, size_t *out);
 /* What a merge of the inputs may open at once, and the memory that this takes. */

@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 static struct {
-    unsigned tables, passed, refused, failed;
+    unsigned tables, passed, refused, lookups, failed;
 } tally;
 
 struct table {
@@ -185,6 +185,70 @@ static void check_file(const struct table *t, const struct query *q, const char 
     free(want.data);
 }
 
+/* ---- lookups ------------------------------------------------------------------------------------------- */
+
+/* The record keys in canonical rows, as JSON strings; a row without one makes it NULL. */
+static json_t *keys_in(const char *rows)
+{
+    json_t *keys = json_array();
+    while (keys && *rows) {
+        size_t len = strcspn(rows, "\n");
+        json_t *row = json_loadb(rows, len, JSON_ALLOW_NUL, NULL),
+               *key = json_object_get(row, "_hoodie_record_key");
+        if (json_is_string(key)) {
+            json_array_append(keys, key);
+        } else {
+            json_decref(keys);
+            keys = NULL;
+        }
+        json_decref(row);
+        rows += len + (rows[len] != 0);
+    }
+    return keys;
+}
+
+static int look_up(const struct table *t, const json_t *keys, struct text *out, sluice_error *e)
+{
+    size_t count = json_array_size(keys);
+    const char **items = calloc(count + 1, sizeof *items);
+    size_t *bytes = calloc(count + 1, sizeof *bytes);
+    sluice_table *table = NULL;
+    struct ArrowArrayStream stream;
+    sluice_output_options options = {.size = sizeof options, .format = SLUICE_TEXT_CANONICAL};
+    for (size_t i = 0; i < count; i++) {
+        items[i] = json_string_value(json_array_get(keys, i));
+        bytes[i] = json_string_length(json_array_get(keys, i));
+    }
+    int code = sluice_table_open(t->path, NULL, &table, e);
+    if (!code)
+        code = sluice_lookup(
+            table, items, count,
+            &(sluice_lookup_options){.size = sizeof(sluice_lookup_options), .key_bytes = bytes}, &stream, e);
+    if (!code)
+        code = sluice_output_text(&stream, &options, text_append, out, NULL, e);
+    sluice_table_close(table);
+    free(items);
+    free(bytes);
+    return code;
+}
+
+/* The rows of all keys are the rows of the table. */
+static void check_lookup(const struct table *t)
+{
+    struct text all = {0}, found = {0};
+    sluice_error e = {0};
+    json_t *keys = rows_of(t, &(struct query){0}, &all, &e) ? NULL : keys_in(all.data ? all.data : "");
+    if (keys && look_up(t, keys, &found, &e))
+        report(t, &(struct query){0}, e.message);
+    else if (keys && strcmp(all.data ? all.data : "", found.data ? found.data : "") != 0)
+        report_difference(t, &(struct query){0}, found.data ? found.data : "", all.data ? all.data : "");
+    else
+        tally.lookups += keys != NULL;
+    json_decref(keys);
+    free(all.data);
+    free(found.data);
+}
+
 /* ---- one table ----------------------------------------------------------------------------------------- */
 
 static void check_old_version(const struct table *t)
@@ -212,6 +276,7 @@ static void check_table(const struct table *t)
     check_file(t, &(struct query){0}, "expected", "sha256");
     if (strcmp(json_string_value(json_object_get(t->about, "table_type")), "MERGE_ON_READ") == 0)
         check_file(t, &(struct query){.read_optimized = true}, "ro.expected", "read_optimized_sha256");
+    check_lookup(t);
     json_array_foreach(json_object_get(t->about, "queries"), i, query)
     {
         const char *kind = json_string_value(json_object_get(query, "kind"));
@@ -286,8 +351,8 @@ static void check_all(const char *folder, unsigned tables_at_least)
     memset(&tally, 0, sizeof tally);
     if (!check_folder(folder))
         fail_msg("cannot open %s", folder);
-    print_message("%s: %u tables, %u queries equal, %u refused by name, %u failed\n", folder, tally.tables,
-                  tally.passed, tally.refused, tally.failed);
+    print_message("%s: %u tables, %u queries equal, %u refused by name, %u looked up whole, %u failed\n",
+                  folder, tally.tables, tally.passed, tally.refused, tally.lookups, tally.failed);
     assert_int_equal(tally.failed, 0);
     assert_true(getenv("SL_ONLY") || tally.tables >= tables_at_least);
 }

@@ -7,8 +7,7 @@
 #include "service/service_int.h"
 #include <string.h>
 
-#define LOGS_MAX      256 /* of one stretch: all of them are open at once */
-#define TIER_FACTOR   4   /* spec/lsm-layout.md 12.2 */
+#define TIER_FACTOR   4 /* spec/lsm-layout.md 12.2 */
 #define LEAST_DEFAULT 5
 
 /* ---- instants of a slice ------------------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static size_t reach(const struct batch *batches, size_t count, size_t first, boo
         const struct batch *b = &batches[first + n];
         least = b->bytes < least ? b->bytes : least;
         most = b->bytes > most ? b->bytes : most;
-        if (!b->taken || *logs + b->logs > LOGS_MAX || (tiered && most / TIER_FACTOR > least))
+        if (!b->taken || (tiered && most / TIER_FACTOR > least))
             break;
         *logs += b->logs;
     }

@@ -27,23 +27,13 @@ struct planned {
     char instant[SL_INSTANT_BYTES]; /* "": there is nothing to do */
 };
 
-/* What is due now: compactions before log compactions. New reference. */
-static sl_status plan_due(const sl_table *table, json_t **out)
-{
-    size_t operations;
-    SL_TRY(sl_service_plan(table, SL_COMPACT, SL_SELECT_DUE, out, &operations));
-    if (operations)
-        return SL_OK;
-    json_decref(*out);
-    return sl_service_plan(table, SL_LOG_COMPACT, SL_SELECT_DUE, out, &operations);
-}
-
 int sluice_service_preview(sluice_table *t, enum sluice_service service, char **out, sluice_error *e)
 {
     json_t *plan;
     enum sl_service inner;
     size_t operations;
-    sl_status status = service == SLUICE_DUE ? plan_due(t->table, &plan) : inner_service(service, &inner);
+    sl_status status =
+        service == SLUICE_DUE ? sl_service_plan_due(t->table, &plan) : inner_service(service, &inner);
     if (!status && service != SLUICE_DUE)
         status = sl_service_plan(t->table, inner, SL_SELECT_ALL, &plan, &operations);
     if (!status)
@@ -54,13 +44,10 @@ int sluice_service_preview(sluice_table *t, enum sluice_service service, char **
 static sl_status schedule(sluice_table *t, enum sluice_service service, char *instant, size_t *operations)
 {
     enum sl_service inner;
-    if (service != SLUICE_DUE) {
-        SL_TRY(inner_service(service, &inner));
-        return sl_service_schedule(t->table, inner, SL_SELECT_ALL, instant, operations);
-    }
-    SL_TRY(sl_service_schedule(t->table, SL_COMPACT, SL_SELECT_DUE, instant, operations));
-    return *instant ? SL_OK
-                    : sl_service_schedule(t->table, SL_LOG_COMPACT, SL_SELECT_DUE, instant, operations);
+    if (service == SLUICE_DUE)
+        return sl_service_schedule_due(t->table, instant, operations);
+    SL_TRY(inner_service(service, &inner));
+    return sl_service_schedule(t->table, inner, SL_SELECT_ALL, instant, operations);
 }
 
 int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks,
@@ -96,8 +83,9 @@ static sl_status choose_plan(sluice_table *t, enum sluice_service service, const
     }
     SL_TRY(sl_service_check(t->table, out->service));
     SL_TRY(sl_service_pending(t->table, out->service, out->instant));
-    return *out->instant ? SL_OK
-                         : sl_service_schedule(t->table, out->service, SL_SELECT_ALL, out->instant, &operations);
+    return *out->instant
+               ? SL_OK
+               : sl_service_schedule(t->table, out->service, SL_SELECT_ALL, out->instant, &operations);
 }
 
 #define CHOICES_MAX 8
@@ -109,7 +97,8 @@ static bool is_taken(sl_status status)
     return code == SL_E_EXISTS || code == SL_E_NOT_FOUND || code == SL_E_BUSY;
 }
 
-static sl_status begin(sluice_table *t, enum sluice_service service, const char *instant, sl_service_job **out)
+static sl_status begin(sluice_table *t, enum sluice_service service, const char *instant,
+                       sl_service_job **out)
 {
     struct planned plan;
     bool given = instant && *instant;

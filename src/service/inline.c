@@ -12,6 +12,30 @@
 
 /* ---- what is due --------------------------------------------------------------------------------------- */
 
+/* Compactions before log compactions, which the table may not have. */
+static bool has_log_compactions(const sl_table *table)
+{
+    return !sl_status_ignore(sl_service_check(table, SL_LOG_COMPACT));
+}
+
+sl_status sl_service_plan_due(const sl_table *table, json_t **plan)
+{
+    size_t operations;
+    SL_TRY(sl_service_plan(table, SL_COMPACT, SL_SELECT_DUE, plan, &operations));
+    if (operations || !has_log_compactions(table))
+        return SL_OK;
+    json_decref(*plan);
+    return sl_service_plan(table, SL_LOG_COMPACT, SL_SELECT_DUE, plan, &operations);
+}
+
+sl_status sl_service_schedule_due(sl_table *table, char *instant, size_t *operations)
+{
+    SL_TRY(sl_service_schedule(table, SL_COMPACT, SL_SELECT_DUE, instant, operations));
+    return *instant || !has_log_compactions(table)
+               ? SL_OK
+               : sl_service_schedule(table, SL_LOG_COMPACT, SL_SELECT_DUE, instant, operations);
+}
+
 static sl_status next_due_of(sl_table *table, enum sl_service service, char *instant)
 {
     size_t operations;
@@ -23,7 +47,7 @@ sl_status sl_service_next_due(sl_table *table, enum sl_service *service, char *i
 {
     *service = SL_COMPACT;
     SL_TRY(next_due_of(table, SL_COMPACT, instant));
-    if (*instant || !logs_stand_for_themselves(table))
+    if (*instant || !has_log_compactions(table))
         return SL_OK;
     *service = SL_LOG_COMPACT;
     return next_due_of(table, SL_LOG_COMPACT, instant);
@@ -80,7 +104,7 @@ void sl_inline_services(sl_table *table)
         tiered = false; /* the first service will say so */
     if (tiered && compaction > log_compaction)
         log_compaction = compaction;
-    if (!logs_stand_for_themselves(table))
+    if (!has_log_compactions(table))
         log_compaction = NOTHING;
     run_and_warn(table, SL_COMPACT, compaction);
     run_and_warn(table, SL_LOG_COMPACT, log_compaction);

@@ -8,7 +8,7 @@ enum sl_action sl_service_action(enum sl_service service)
 }
 
 /* Partial updates are no associative fold: logs folded without their base could fill other columns than with it. */
-bool logs_stand_for_themselves(const sl_table *table)
+static bool logs_stand_for_themselves(const sl_table *table)
 {
     return !*sl_properties_get_or(&table->properties, "hoodie.table.partial.update.mode", "");
 }

@@ -52,6 +52,9 @@ SL_MUST_USE sl_status sl_service_commit(sl_service_job *job, json_t *const *resu
                                         struct sl_write_result *result);
 void sl_service_free(sl_service_job *job); /* gives up: files are removed, the plan stays; NULL is fine */
 
+/* What is due now: the plan, and the plan on the timeline. */
+SL_MUST_USE sl_status sl_service_plan_due(const sl_table *table, json_t **plan);
+SL_MUST_USE sl_status sl_service_schedule_due(sl_table *table, char *instant, size_t *operations);
 /* The next plan to execute of what is due: one that waits, else a new one, compactions first. *instant is "" when nothing
  * is. */
 SL_MUST_USE sl_status sl_service_next_due(sl_table *table, enum sl_service *service, char *instant);

@@ -91,7 +91,4 @@ bool operation_strict_order(const struct operation *o); /* a run out of order fa
 SL_MUST_USE sl_status compaction_write(struct operation *o);
 SL_MUST_USE sl_status log_compaction_write(struct operation *o);
 
-/* Whether a table's logs may be folded without their base at all. */
-bool logs_stand_for_themselves(const sl_table *table);
-
 #endif

@@ -749,6 +749,33 @@ static void test_size_tiered_policy(void **state)
     sl_table_close(t);
 }
 
+/* A fold of partial updates is not associative: their logs only go with the base. */
+static void test_partial_updates_have_no_log_compaction(void **state)
+{
+    (void)state;
+    sl_table *t = create(EVENT_TIME, threshold_2);
+    json_t *plan;
+    char instant[SL_INSTANT_BYTES];
+    enum sl_service service;
+    size_t operations;
+    ok(sl_table_set_properties(t, (const char *const[]){"hoodie.table.partial.update.mode"},
+                               (const char *const[]){"IGNORE_DEFAULTS"}, 1));
+    sl_table_close(t);
+    t = open_with(threshold_2);
+    upsert_many(t, 0, 20000, 1);
+    upsert_many(t, 0, 10, 2);
+    upsert_many(t, 0, 10, 3);
+    sl_status status = sl_service_schedule(t, SL_LOG_COMPACT, SL_SELECT_ALL, instant, &operations);
+    assert_int_equal(sl_status_code(status), SL_E_UNSUPPORTED);
+    sl_status_free(status);
+    ok(sl_service_plan_due(t, &plan));
+    assert_int_equal(json_array_size(json_object_get(plan, "operations")), 0);
+    json_decref(plan);
+    ok(sl_service_next_due(t, &service, instant));
+    assert_string_equal(instant, "");
+    sl_table_close(t);
+}
+
 static size_t count_instants(sl_table *t, enum sl_action action, enum sl_instant_state state)
 {
     sl_timeline timeline;
@@ -812,6 +839,7 @@ int main(int argc, char **argv)
         TEST(test_services_run_beside_a_writer),
         TEST(test_a_plan_has_one_executor),
         TEST(test_size_tiered_policy),
+        TEST(test_partial_updates_have_no_log_compaction),
         TEST(test_inline_services),
     };
     if (argc > 1)

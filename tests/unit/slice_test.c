@@ -384,6 +384,47 @@ static void odd_logs_are_refused(void **state)
     }
 }
 
+/* ---- many logs ----------------------------------------------------------------------------------------- */
+
+/* Rows read with a budget: what was taken from it at most, and nothing of it is kept. */
+static size_t peak_of_read(const struct test_table *t, size_t limit, char *text, size_t size)
+{
+    sl_budget budget = {.limit = limit}, *before = t->table->runtime.budget;
+    t->table->runtime.budget = &budget;
+    OK(read_rows(t, true, NULL, text, size));
+    t->table->runtime.budget = before;
+    assert_int_equal(atomic_load(&budget.used), 0);
+    return atomic_load(&budget.peak);
+}
+
+/* G-31: open runs are accounted for; the budget says how many there are, and the rest is folded in passes before. */
+static void many_logs_keep_to_the_budget(void **state)
+{
+    (void)state;
+    enum { LOGS = 24 };
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256], all[4096], few[4096], row[2][128];
+    const struct file base = {
+        SL_FILE_BASE, (const char *const[]){ROW("a", "1", "x"), ROW("b", "2", "y"), ROW("c", "9", "z"), NULL},
+        NULL};
+    write_files(&t, &base, 1, instant, name);
+    for (int i = 0; i < LOGS; i++) {
+        snprintf(row[0], sizeof row[0], ROW("%c", "%d", "v%d"), 'a' + i % 3, 'a' + i % 3, i % 7, i);
+        snprintf(row[1], sizeof row[1], ROW("l%02d", "1", "w"), i, i);
+        const char *const lines[] = {row[0], row[1], NULL};
+        write_files(&t, &(struct file){SL_FILE_LOG, lines, NULL}, 1, instant, name);
+    }
+    size_t peak = peak_of_read(&t, 0, all, sizeof all);
+    size_t limit = peak / 2, within = peak_of_read(&t, limit, few, sizeof few);
+    assert_string_equal(few, all);
+    assert_in_range(within, 1, limit);
+    size_t least = peak_of_read(&t, 1, few, sizeof few); /* eight runs and the base, whatever the budget */
+    assert_string_equal(few, all);
+    assert_in_range(least, peak * SL_MERGE_OPEN_LEAST / (LOGS + 2), within);
+    assert_non_null(strstr(all, "l23=w@1"));
+    table_gone(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +436,7 @@ int main(void)
         cmocka_unit_test(compacted_logs_are_left_out),
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
         cmocka_unit_test(odd_logs_are_refused),
+        cmocka_unit_test(many_logs_keep_to_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,8 @@ struct scatter {
     const struct flush *flush;
     const sl_partition *partition;
     const sl_type *schema;
+    const sl_runtime *runtime; /* with the router's pool of memory */
+    sl_spill **spill;          /* of the sorters; made when it is needed */
     sl_sorter **sorters;
     bool *packed;
     size_t count;
@@ -78,15 +80,19 @@ static sl_status spill_largest(struct scatter *s, bool *spilled)
         if (s->sorters[i] && sl_sorter_memory(s->sorters[i]) > (largest ? sl_sorter_memory(largest) : 0))
             largest = s->sorters[i];
     *spilled = largest != NULL;
-    return largest ? sl_sorter_spill(largest) : SL_OK;
+    if (!largest)
+        return SL_OK;
+    if (!*s->spill)
+        SL_TRY(sl_spill_new(s->runtime, s->spill));
+    sl_sorter_share(largest, *s->spill);
+    return sl_sorter_spill(largest);
 }
 
 static sl_status append_rows(struct scatter *s, size_t target, const sl_batch *batch, const uint32_t *rows,
                              size_t count)
 {
     if (!s->sorters[target])
-        SL_TRY(sl_sorter_new(s->schema, sl_meta_names[SL_META_RECORD_KEY], &s->flush->table->runtime,
-                             &s->sorters[target]));
+        SL_TRY(sl_sorter_new(s->schema, sl_meta_names[SL_META_RECORD_KEY], s->runtime, &s->sorters[target]));
     for (;;) {
         bool spilled;
         sl_status status = sl_sorter_append(s->sorters[target], batch, rows, count);
@@ -301,9 +307,13 @@ static sl_status hand_out(struct scatter *s, struct write_targets *out)
 }
 
 sl_status targets_of_partition(const struct flush *flush, const sl_partition *partition, sl_sorter *rows,
-                               const sl_type *schema, struct write_targets *out)
+                               const struct router *router, struct write_targets *out)
 {
-    struct tagging t = {.scatter = {.flush = flush, .partition = partition, .schema = schema}};
+    struct tagging t = {.scatter = {.flush = flush,
+                                    .partition = partition,
+                                    .schema = router->schema,
+                                    .runtime = &router->runtime,
+                                    .spill = &out->spill}};
     sl_status status = SL_OK;
     SL_GO(pack_candidates_find(flush, partition, &t.candidates));
     if (operation_inserts(flush->operation) &&

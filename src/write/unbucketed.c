@@ -27,6 +27,7 @@ static void write_targets_free(struct write_targets *list)
         if (list->items[i].owns_sorter)
             sl_sorter_free(list->items[i].sorter);
     sl_free(list->items);
+    sl_spill_free(list->spill);
 }
 
 /* ---- whose table it is --------------------------------------------------------------------------------- */
@@ -62,22 +63,18 @@ static sl_status refuse_bucket_groups(const struct flush *flush)
 
 struct routing {
     struct flush *flush;
-    const struct router *router;
+    struct router *router;
     struct write_targets *per_group; /* as many as the router has groups: one a partition */
 };
 
 /* The targets' sorters need memory beside those that are read: where the budget is tight the rows wait on disk. */
-static sl_status make_room(const struct flush *flush, const struct router *router)
+static sl_status make_room(struct router *router)
 {
-    const sl_budget *budget = flush->table->runtime.budget;
-    size_t used = 0;
-    for (size_t i = 0; i < router->group_count; i++)
-        used += sl_sorter_memory(router->groups[i].sorter);
-    if (!budget || !budget->limit || used <= budget->limit / 4)
+    if (!router->pool.limit || atomic_load(&router->pool.used) <= router->pool.limit / 2)
         return SL_OK;
     for (size_t i = 0; i < router->group_count; i++)
         if (sl_sorter_memory(router->groups[i].sorter))
-            SL_TRY(sl_sorter_spill(router->groups[i].sorter));
+            SL_TRY(router_spill(router, i));
     return SL_OK;
 }
 
@@ -94,7 +91,7 @@ static sl_status route_partition(void *context, size_t index)
                                  &(struct write_target){.partition = path, .sorter = rows->sorter});
     }
     return sl_context(
-        targets_of_partition(r->flush, partition, rows->sorter, r->router->schema, &r->per_group[index]),
+        targets_of_partition(r->flush, partition, rows->sorter, r->router, &r->per_group[index]),
         "partition %s", path);
 }
 
@@ -133,23 +130,23 @@ static sl_status collect(const struct routing *r, struct write_targets *out)
     return SL_OK;
 }
 
-sl_status unbucketed_flush(struct flush *flush, const struct router *router)
+sl_status unbucketed_flush(struct flush *flush, struct router *router)
 {
     struct routing r = {flush, router, NULL};
     struct writing w = {.flush = flush};
     sl_status status = SL_OK;
     SL_TRY(refuse_bucket_groups(flush));
-    if (!operation_inserts(flush->operation))
-        SL_TRY(make_room(flush, router));
+    if (flush->operation != SL_OP_BULK_INSERT && !operation_replaces(flush->operation))
+        SL_TRY(make_room(router));
     SL_NEW_ARRAY(r.per_group, router->group_count + 1);
     SL_GO(flush_parallel(flush, router->group_count, route_partition, &r));
     SL_GO(collect(&r, &w.targets));
     SL_GO(flush_parallel(flush, w.targets.count, write_target, &w));
     flush->groups += w.targets.count;
 done:
+    write_targets_free(&w.targets); /* before the files that their rows are spilled to */
     for (size_t i = 0; i < router->group_count; i++)
         write_targets_free(&r.per_group[i]);
     sl_free(r.per_group);
-    write_targets_free(&w.targets);
     return status;
 }

@@ -53,6 +53,7 @@ SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const 
 /* The group that holds the most memory, `besides` left out; -1: no row waits in memory. */
 /* Writes a group's rows to the temporary file. */
 SL_MUST_USE sl_status router_spill(struct router *r, size_t group);
+size_t router_memory(const struct router *r); /* of all groups */
 int64_t router_largest(const struct router *r, int64_t besides);
 void router_free(struct router *r);
 
@@ -192,13 +193,15 @@ struct write_target {
 struct write_targets {
     struct write_target *items;
     size_t count, cap;
+    sl_spill *spill; /* of the owned sorters; NULL: none was spilled */
 };
 SL_MUST_USE sl_status write_targets_add(struct write_targets *list, const struct write_target *target);
 /* Writes what the router collected; one sorter a partition. */
-SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, const struct router *router);
+SL_MUST_USE sl_status unbucketed_flush(struct flush *flush, struct router *router);
 /* Sends the rows of a partition to the groups that hold their keys, or, as inserts, to small files and new groups. */
 SL_MUST_USE sl_status targets_of_partition(const struct flush *flush, const sl_partition *partition,
-                                           sl_sorter *rows, const sl_type *schema, struct write_targets *out);
+                                           sl_sorter *rows, const struct router *router,
+                                           struct write_targets *out);
 
 /* The keys that the groups of a partition hold. */
 struct partition_keys;

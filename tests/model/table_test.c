@@ -63,6 +63,7 @@ struct model {
     bool between;        /* inside change_meanwhile */
     bool writer_at_work; /* a write job is begun and not committed */
     char path[256];
+    bool flushes_early; /* a writer begins its instant with its first rows */
     bool lsm, simple_index, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
     int buckets;
@@ -192,7 +193,7 @@ static void create(struct model *m)
 static void reopen(struct model *m)
 {
     static const char *const threads[] = {"1", "2", "4"};
-    const char *options[20];
+    const char *options[32];
     size_t n = 0;
     sluice_error e;
     sluice_table_close(m->table);
@@ -209,6 +210,11 @@ static void reopen(struct model *m)
         SET("sluice.parquet.page.rows", chance(&m->rng, 50) ? "1" : "3");
     if (chance(&m->rng, 30))
         SET("hoodie.logfile.max.size", "1000");
+    m->flushes_early = m->lsm && !m->simple_index && chance(&m->rng, 30);
+    if (m->flushes_early) { /* every batch by itself */
+        SET("sluice.flush.spill", "false");
+        SET("sluice.flush.bucket.bytes", "1");
+    }
     if (chance(&m->rng, 70))
         SET("hoodie.log.compaction.blocks.threshold", chance(&m->rng, 50) ? "2" : "3");
     if (chance(&m->rng, 30))
@@ -591,24 +597,27 @@ static void schedule_logs(struct model *m);
 static void execute(struct model *m);
 static void execute_logs(struct model *m);
 
-/* Somebody else's commit while a writer of ours has rows but no instant yet. */
+/* Somebody else's commit while a writer of ours has rows; where it has begun its instant with them, a service's. */
 static void change_meanwhile(struct model *m)
 {
     sluice_table *ours = m->table;
+    bool early = m->flushes_early;
     int64_t choice = pick(&m->rng, 100);
     TRACE(m, "meanwhile:\n");
     m->table = NULL;
     m->between = true;
+    m->writer_at_work = early;
     reopen(m);
-    if (m->lsm && choice < 30)
+    if (m->lsm && choice < (early ? 50 : 30))
         schedule(m);
-    else if (m->lsm && choice < 50)
+    else if (m->lsm && choice < (early ? 100 : 50))
         execute(m);
     else
         write_some(m, choice < 90 ? SLUICE_UPSERT : SLUICE_DELETE);
     sluice_table_close(m->table);
     m->table = ours;
-    m->between = false;
+    m->flushes_early = early;
+    m->between = m->writer_at_work = false;
 }
 
 static void write_whole(struct model *m, enum sluice_operation operation, struct op *ops, size_t count,
@@ -653,6 +662,7 @@ static void task_rows(sl_batch *batch, const struct op *ops, uint32_t task, stru
 static void serve_meanwhile(struct model *m)
 {
     sluice_table *ours = m->table;
+    bool early = m->flushes_early;
     TRACE(m, "beside a writer:\n");
     m->table = NULL;
     m->writer_at_work = true;
@@ -663,6 +673,7 @@ static void serve_meanwhile(struct model *m)
     }
     sluice_table_close(m->table);
     m->table = ours;
+    m->flushes_early = early;
     m->writer_at_work = false;
 }
 
@@ -753,7 +764,7 @@ static void write_some(struct model *m, enum sluice_operation operation)
         deletes[ops[i].task] |= ops[i].is_delete;
     }
     for (size_t i = 0; i < count; i++) {
-        ops[i].logs = deletes[ops[i].task];
+        ops[i].logs = deletes[ops[i].task] || (m->flushes_early && !as_job);
         ops[i].instant = event->instant;
     }
     snprintf(event->instant, sizeof event->instant, "%s", info.instant);

@@ -293,6 +293,37 @@ SL_MUST_USE sl_status spill_write(sl_spill *file, sl_stream *rows, struct spill_
 /* Reads a run; the file must outlive the stream. */
 SL_MUST_USE sl_status spill_read(const struct spill_run *run, const sl_type *schema, sl_stream **out);
 
+/* ---- the sorter, over three files ---------------------------------------------------------------------- */
+
+struct sl_sorter {
+    const sl_type *schema;
+    int key;
+    const sl_runtime *runtime;
+    sl_batch_builder builder;
+    size_t builder_rows;
+    sl_batch **chunks;
+    size_t chunk_count, chunk_cap;
+    size_t chunk_bytes;  /* of the closed ones */
+    size_t chunk_target; /* CHUNK_BYTES, less in tests */
+    size_t rows_in_memory;
+    uint64_t rows;
+    size_t reserved;            /* of the budget */
+    struct sort_entry *entries; /* sorted, once sorted */
+    size_t entry_count;
+    sl_spill *file;            /* NULL: nothing was spilled */
+    sl_spill *own;             /* the same, or that of merged runs; NULL: none */
+    struct spill_run *spilled; /* oldest first */
+    size_t spilled_count, spilled_cap;
+    bool failed, finished;
+    bool is_forced;     /* this append goes over the budget if it must */
+    uint32_t *all_rows; /* 0, 1, 2, ... */
+    size_t all_rows_cap;
+};
+SL_INLINE sl_budget *sorter_budget(const sl_sorter *s) { return s->runtime ? s->runtime->budget : NULL; }
+SL_MUST_USE sl_status sorter_close_chunk(sl_sorter *s);
+void sorter_drop_memory(sl_sorter *s); /* forgets the rows in memory */
+/* The rows in memory in sorted order; borrows the sorter. */
+SL_MUST_USE sl_status sorted_rows_open(sl_sorter *s, sl_stream **out);
 /* For tests: chunks so small that a sort has several. */
 void sorter_set_chunk_bytes(sl_sorter *sorter, size_t bytes);
 

@@ -12,7 +12,7 @@
 /* A stretch becomes row groups of its own. One that is shorter is decoded: it costs little, and would cost every reader of
  * the file a dictionary for each column and an entry in the footer. */
 #define STRETCH_UNITS 3
-#define STRETCH_ROWS  60000
+#define STRETCH_ROWS  30000
 
 struct piece {
     size_t group;

@@ -192,8 +192,8 @@ static const struct sl_setting settings[] = {
      "encoding of the record key; empty: delta_byte_array in tables of layout lsm_tree, whose files are sorted by it, "
      "default in others",
      false, NULL},
-    {"sluice.parquet.page.rows", SL_SETTING_INT, "20000",
-     "rows of a page: the pages of all columns begin together at its multiples", false, NULL},
+    {"sluice.parquet.page.rows", SL_SETTING_INT, "10000",
+     "most rows of a page: the pages of all columns begin together at its multiples", false, NULL},
     {"sluice.scan.pruning", SL_SETTING_BOOL, "true",
      "leave out rows by statistics before they are read; false is for comparing", false, NULL},
     {"sluice.threads", SL_SETTING_INT, "0", "threads; 0: one a core", false, NULL},

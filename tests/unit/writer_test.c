@@ -7,6 +7,7 @@
 #include "service/service.h"
 #include <dirent.h>
 #include <inttypes.h>
+#include <jansson.h>
 
 #define COLUMNS                                                                                              \
     "id string not null, p string not null, ts long not null, v long, note string, _hoodie_is_deleted "      \
@@ -91,6 +92,16 @@ static void check_rows(const char *name, const char *expected)
     free(rows);
 }
 
+static size_t line_count(const char *name)
+{
+    size_t lines = 0;
+    char *rows = rows_of(name);
+    for (const char *at = rows; (at = strchr(at, '\n')); at++)
+        lines++;
+    free(rows);
+    return lines;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 struct row {
@@ -112,7 +123,7 @@ static sl_batch *batch_of(const struct row *rows, size_t count)
         char id[16];
         char *note = malloc(rows[i].note_bytes + 1);
         memset(note, 'n', rows[i].note_bytes);
-        ok(sl_builder_bytes(b.columns[0], id, (size_t)snprintf(id, sizeof id, "key-%04d", rows[i].id)));
+        ok(sl_builder_bytes(b.columns[0], id, (size_t)snprintf(id, sizeof id, "key-%05d", rows[i].id)));
         ok(sl_builder_bytes(b.columns[1], &rows[i].partition, 1));
         ok(sl_builder_integer(b.columns[2], rows[i].ts));
         ok(sl_builder_integer(b.columns[3], rows[i].v));
@@ -435,6 +446,60 @@ static void versions_count_flushes(void **state)
     sluice_table_close(t);
 }
 
+/* The bounds of the group's files in the order of their names, which is that of versions. */
+static void check_ranges_ascend(sluice_table *t, const char *kind, size_t count)
+{
+    char *text, last[32] = "";
+    size_t i, seen = 0;
+    sluice_error e;
+    json_t *file;
+    OK(sluice_table_describe(t, SLUICE_DESCRIBE_FILES, &text, &e));
+    json_t *groups = json_loads(text, 0, NULL);
+    const json_t *slices = json_object_get(json_array_get(groups, 0), "slices");
+    json_array_foreach(json_object_get(json_array_get(slices, 0), "files"), i, file)
+    {
+        if (strcmp(json_string_value(json_object_get(file, "kind")), kind) != 0)
+            continue;
+        seen++;
+        assert_true(strcmp(json_string_value(json_object_get(file, "min_key")), last) > 0);
+        snprintf(last, sizeof last, "%s", json_string_value(json_object_get(file, "max_key")));
+    }
+    assert_int_equal(seen, count);
+    json_decref(groups);
+    sluice_free(text);
+}
+
+/* At hoodie.logfile.max.size data and delete log roll over to the next version together. */
+static void large_flushes_roll_over(void **state)
+{
+    (void)state;
+    enum { ROWS = 40000 };
+    static const char *const one_bucket[] = {"hoodie.table.ordering.fields", "ts",
+                                             "hoodie.bucket.index.num.buckets", "1", NULL};
+    static const char *const small[] = {"sluice.flush.spill", "false", "hoodie.logfile.max.size", "1", NULL};
+    struct row *rows = calloc(ROWS, sizeof *rows);
+    for (int i = 0; i < ROWS; i++)
+        rows[i] = (struct row){i * 7919 % ROWS, 'a', 1, 1, i % 2 == 0, 0};
+    create("t", one_bucket);
+    sluice_table *t = open_with("t", small);
+    sluice_writer *w = open_writer(t, SLUICE_UPSERT);
+    append(w, rows, ROWS);
+    sluice_commit_info info = commit(w);
+    sluice_writer_close(w);
+    assert_int_equal(info.rows_written, ROWS / 2);
+    assert_int_equal(info.rows_deleted, ROWS / 2);
+    assert_int_equal(files_with("t", 'a', "_1.log.parquet", NULL), 1);
+    assert_int_equal(files_with("t", 'a', "_1.deletes.parquet", NULL), 1);
+    assert_int_equal(files_with("t", 'a', "_2.log.parquet", NULL), 1);
+    assert_int_equal(files_with("t", 'a', ".log.parquet", NULL), 2);
+    assert_int_equal(files_with("t", 'a', ".deletes.parquet", NULL), 2);
+    check_ranges_ascend(t, "log", 2);
+    check_ranges_ascend(t, "deletes", 2);
+    sluice_table_close(t);
+    assert_int_equal(line_count("t"), ROWS / 2);
+    free(rows);
+}
+
 /* G-17: operands of one key in several flushes of one instant fold in the order of the flushes. */
 static void flushes_fold_in_order(void **state)
 {
@@ -445,9 +510,9 @@ static void flushes_fold_in_order(void **state)
     } cases[] = {
         {{{1, 'a', 5, 1, false, 0}, {1, 'a', 9, 2, true, 0}, {1, 'a', 7, 3, false, 0}}, ""},
         {{{1, 'a', 5, 1, false, 0}, {1, 'a', 0, 2, true, 0}, {1, 'a', 1, 3, false, 0}},
-         "{\"id\":\"key-0001\",\"note\":\"\",\"p\":\"a\",\"ts\":5,\"v\":1}\n"},
+         "{\"id\":\"key-00001\",\"note\":\"\",\"p\":\"a\",\"ts\":5,\"v\":1}\n"},
         {{{1, 'a', 5, 1, false, 0}, {1, 'a', 5, 2, false, 0}, {1, 'a', 4, 3, false, 0}},
-         "{\"id\":\"key-0001\",\"note\":\"\",\"p\":\"a\",\"ts\":5,\"v\":2}\n"},
+         "{\"id\":\"key-00001\",\"note\":\"\",\"p\":\"a\",\"ts\":5,\"v\":2}\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         create("t", by_ts);
@@ -478,7 +543,7 @@ static void duplicates_can_be_kept(void **state)
     sluice_writer *w = open_writer(t, SLUICE_UPSERT);
     append(w, rows, 3);
     assert_int_equal(commit(w).rows_written, 3);
-    check_rows("t", "{\"id\":\"key-0001\",\"note\":\"\",\"p\":\"a\",\"ts\":7,\"v\":2}\n");
+    check_rows("t", "{\"id\":\"key-00001\",\"note\":\"\",\"p\":\"a\",\"ts\":7,\"v\":2}\n");
     append(w, rows, 3);
     append(w, &dead, 1); /* rows and deletes of one key must not part: reduced all the same */
     sluice_commit_info info = commit(w);
@@ -490,16 +555,6 @@ static void duplicates_can_be_kept(void **state)
 }
 
 /* ---- commits and refusals ------------------------------------------------------------------------------ */
-
-static size_t line_count(const char *name)
-{
-    size_t lines = 0;
-    char *rows = rows_of(name);
-    for (const char *at = rows; (at = strchr(at, '\n')); at++)
-        lines++;
-    free(rows);
-    return lines;
-}
 
 static void one_writer_commits_often(void **state)
 {
@@ -643,6 +698,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_do_not_wait_for_ever, set_up, tear_down),
         cmocka_unit_test_setup_teardown(spilled_rows_make_one_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_count_flushes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_flushes_roll_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_fold_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(duplicates_can_be_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_table_is_tried_again, set_up, tear_down),

@@ -388,6 +388,8 @@ sl_status scan_load(struct scan *s, const struct sl_scan_options *o)
         SL_TRY(sl_expr_parse(o->where, s->table_schema, &s->where));
     SL_TRY(scan_choose_columns(s, o));
     SL_TRY(scan_set_filter(s));
+    if (o->as_of) /* a table may have had another number of buckets then */
+        key_buckets_free(&s->buckets);
     return collect_slices(s, o->read_optimized);
 }
 

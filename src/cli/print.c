@@ -259,6 +259,7 @@ static void print_commit_json(const char *verb, const sluice_commit_info *info, 
     json_object_set_new(o, "files", json_integer((json_int_t)info->files));
     json_object_set_new(o, "bytes", json_integer((json_int_t)info->bytes));
     json_object_set_new(o, "spilled_runs", json_integer((json_int_t)info->spilled_runs));
+    json_object_set_new(o, "flushes", json_integer((json_int_t)info->flushes));
     json_object_set_new(o, "seconds", json_real(info->seconds));
     json_object_set_new(o, "rows_per_second",
                         json_integer((json_int_t)rounded_rate(info->rows_in, info->seconds)));

@@ -64,7 +64,16 @@ run 0 'a file before standard input' sh -c "printf '{\"id\":3,\"region\":\"berli
 [ "$(grep -c ': 1 row in' "$out")" = 2 ] || wrong 'not one commit each'
 count_is 2 "region='berlin'"
 
-run 0 'CSV by its header' sh -c "{ printf 'ts,id,region\n1,1,chennai\n'; sleep 0.5; printf '1,2,chennai\n'; } | \"$SLUICE\" upsert t - --input-format csv --commit-interval 200ms"
+begin 'CSV by its header'
+"$SLUICE" upsert t - --input-format csv --commit-interval 200ms <pipe >"$out" 2>"$err" &
+writer=$!
+exec 7>pipe
+printf 'ts,id,region\n1,1,chennai\n' >&7
+wait_until '[ "$(wc -l <"$out")" = 1 ]'
+printf '1,2,chennai\n' >&7
+exec 7>&-
+wait $writer
+status_is 0 $?
 [ "$(grep -c ': 1 row in' "$out")" = 2 ] || wrong 'not one commit each'
 count_is 2 "region='chennai'"
 

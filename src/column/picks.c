@@ -212,11 +212,44 @@ SL_INLINE void dictionary_end(struct text_group *g, const sl_array *src, int64_t
     *to = (int32_t)(uint32_t)g->end;
 }
 
+/* A dictionary of one entry, as columns of constants have: its text, with room behind it to be read in blocks. */
+enum { CONSTANTS_MOST = 16 };
+struct constant_text {
+    bool is_one;
+    uint32_t len;
+    uint8_t text[BLOCKS_TEXT + SHORT_TEXT];
+};
+
+static void find_constants(struct constant_text *to, const sl_array *const *sources, size_t count)
+{
+    for (size_t i = 0; i < count && i < CONSTANTS_MOST; i++) {
+        const sl_array *entries = sources[i]->dictionary;
+        to[i].is_one = entries && entries->length == 1 && !sources[i]->validity &&
+                       entries->offsets[1] - entries->offsets[0] <= BLOCKS_TEXT;
+        if (!to[i].is_one)
+            continue;
+        memset(to[i].text, 0, sizeof to[i].text);
+        to[i].len = (uint32_t)(entries->offsets[1] - entries->offsets[0]);
+        if (to[i].len > 0)
+            memcpy(to[i].text, entries->values + entries->offsets[0], to[i].len);
+    }
+}
+
+SL_INLINE void constant_end(struct text_group *g, const struct constant_text *constant, int32_t *to)
+{
+    g->pieces[g->count++] = (struct text_piece){constant->text, constant->len, true};
+    g->bytes += constant->len;
+    g->end += constant->len;
+    *to = (int32_t)(uint32_t)g->end;
+}
+
 /* Ends are written before the bytes are known to fit; a failure leaves a builder that may only be freed. */
 static sl_status picks_text(sl_builder *b, const sl_array *const *sources, const struct sl_pick *picks,
-                            size_t count, int64_t rows)
+                            size_t source_count, size_t count, int64_t rows)
 {
     struct text_group g;
+    struct constant_text constants[CONSTANTS_MOST];
+    find_constants(constants, sources, source_count);
     SL_TRY(builder_offsets_room(b, rows));
     int32_t *to = (int32_t *)(void *)(b->offsets.data + b->offsets.size);
     g.count = g.bytes = 0;
@@ -229,8 +262,12 @@ static sl_status picks_text(sl_builder *b, const sl_array *const *sources, const
                 SL_TRY(copy_group(b, &g));
             continue;
         }
+        bool is_one = picks[i].source < CONSTANTS_MOST && constants[picks[i].source].is_one;
         for (uint32_t k = 0; k < picks[i].count; k++) {
-            dictionary_end(&g, src, (int64_t)picks[i].first + k, to++);
+            if (is_one)
+                constant_end(&g, &constants[picks[i].source], to++);
+            else
+                dictionary_end(&g, src, (int64_t)picks[i].first + k, to++);
             if (g.count == GROUP_TEXTS)
                 SL_TRY(copy_group(b, &g));
         }
@@ -304,7 +341,7 @@ static sl_status picks_values(sl_builder *b, const sl_array *const *sources, siz
                               const struct sl_pick *picks, size_t count, int64_t rows)
 {
     if (b->type->id == SL_STRING || b->type->id == SL_BINARY)
-        return picks_text(b, sources, picks, count, rows);
+        return picks_text(b, sources, picks, source_count, count, rows);
     if (b->value_bytes > 0)
         return picks_fixed(b, sources, picks, count, rows);
     switch (b->type->id) {

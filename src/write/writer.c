@@ -393,7 +393,8 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
     bool has_work = w->rows_in > 0;
     if (w->failed)
         return sl_internal("a commit of a writer that has failed");
-    if (!has_work && !w->has_committed) /* a second commit without rows must not take away what the first wrote */
+    if (!has_work &&
+        !w->has_committed) /* a second commit without rows must not take away what the first wrote */
         SL_TRY(replace_has_work(w->table, w->operation, &has_work));
     if (has_work) {
         SL_TRY(txn_begin(w));

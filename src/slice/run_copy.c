@@ -25,9 +25,10 @@ struct run_copy {
     sl_file_writer *to;
     sl_read_stats *stats;
     bool is_log;
-    bool refuses; /* rows of the log were found that are not for copying: there may be more */
-    char *flag;   /* column that marks deletes in a log; NULL: none */
-    int64_t at;   /* row of the file that comes next */
+    bool refuses;  /* rows of the log were found that are not for copying: there may be more */
+    char *flag;    /* column that marks deletes in a log; NULL: none */
+    int64_t at;    /* row of the file that comes next */
+    int64_t again; /* row from which an offer may be looked for: what lies before was not worth one */
     /* the row group that was looked at last */
     size_t group;        /* SIZE_MAX: none */
     int64_t group_first; /* row of the file */
@@ -127,7 +128,9 @@ static bool unit_is_below(const struct run_copy *c, size_t unit, const uint8_t *
     for (size_t i = 0; i < c->keys.page_count && bound; i++) {
         const struct sl_parquet_page_info *page = &c->keys.pages[i];
         size_t max_len;
-        if (page->first_row >= end || page->first_row + page->rows <= first)
+        if (page->first_row >= end)
+            break;
+        if (page->first_row + page->rows <= first)
             continue;
         if (!page->has_bounds)
             return false;
@@ -273,29 +276,37 @@ static sl_status above(void *context, const uint8_t *key, size_t len, bool *is_a
 
 /* ---- the offer ----------------------------------------------------------------------------------------- */
 
+/* The units from the next row on that are below the bound, over row groups. */
+static sl_status find_stretch(struct run_copy *c, const uint8_t *bound, size_t len, struct stretch *s)
+{
+    bool more = true;
+    *s = (struct stretch){0};
+    c->piece_count = 0;
+    while (more) {
+        SL_TRY(open_group_of(c, c->at + s->rows, &more));
+        if (more)
+            SL_TRY(extend_in_group(c, c->at + s->rows, bound, len, s, &more));
+    }
+    return SL_OK;
+}
+
 static sl_status offer(void *context, const uint8_t *bound, size_t len, int64_t *rows)
 {
     struct run_copy *c = context;
-    struct stretch s = {0};
-    bool more = true;
+    struct stretch s;
+    bool plain = true;
     *rows = 0;
-    c->piece_count = 0;
-    if (c->refuses)
+    if (c->refuses || c->at < c->again)
         return SL_OK;
-    while (more) {
-        SL_TRY(open_group_of(c, c->at + s.rows, &more));
-        if (more)
-            SL_TRY(extend_in_group(c, c->at + s.rows, bound, len, &s, &more));
-    }
+    SL_TRY(find_stretch(c, bound, len, &s));
+    c->again = c->at + s.rows;
     if (s.rows == 0 || !is_worth_it(c, &s))
         return SL_OK;
-    if (c->is_log) {
-        bool plain;
+    if (c->is_log)
         SL_TRY(check_rows(c, c->at, s.rows, &plain));
-        c->refuses = !plain;
-        if (!plain)
-            return SL_OK;
-    }
+    c->refuses = !plain;
+    if (!plain)
+        return SL_OK;
     *rows = s.rows;
     c->at += s.rows;
     return SL_OK;

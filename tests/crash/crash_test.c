@@ -930,6 +930,7 @@ int main(int argc, char **argv)
     const char *memory[] = {"lsm upsert",
                             "cow upsert",
                             "compaction",
+                            "compaction that copies",
                             "schedule",
                             "lsm rollback",
                             "lsm overwrite",

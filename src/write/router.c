@@ -44,7 +44,8 @@ sl_status router_bucket_of_keys(const sl_table *table, const sl_array *keys, uin
 {
     if (table->buckets.buckets)
         return sl_bucket_of_keys(&table->buckets, keys, out);
-    memset(out, 0, (size_t)keys->length * sizeof *out);
+    if (keys->length)
+        memset(out, 0, (size_t)keys->length * sizeof *out);
     return SL_OK;
 }
 

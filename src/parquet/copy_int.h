@@ -5,6 +5,7 @@
  *   copy_chunk.c    a chunk as a whole: its facts come from the source's footer and indexes
  *   copy_pages.c    some pages of a chunk: its facts are put together from theirs
  *   copy_units.c    where pages of all columns begin at the same row
+ *   source_pages.c  the pages of a chunk, checked against their headers
  */
 #ifndef SL_PARQUET_COPY_INT_H
 #define SL_PARQUET_COPY_INT_H
@@ -33,6 +34,10 @@ struct source_pages {
     struct parquet_page_header dictionary;
     struct parquet_page_location dictionary_at;
 };
+SL_INLINE bool uses_dictionary(const struct parquet_page_header *header)
+{
+    return header->encoding == PARQUET_PLAIN_DICTIONARY || header->encoding == PARQUET_RLE_DICTIONARY;
+}
 /* Everything lives in the arena. Damage leaves no pages, it is no error: reading may still work. */
 SL_MUST_USE sl_status source_pages_load(const sl_parquet *p, size_t group, size_t leaf, sl_arena *arena,
                                         struct source_pages *out);

@@ -278,7 +278,7 @@ SLUICE_API size_t sluice_job_tasks(const sluice_job *j);
 /* A task as a self-contained blob, borrowed from the job. NULL: no such task. */
 SLUICE_API const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes);
 /* The task of each row of `array` (consumed; laid out as `schema`, borrowed): numbers[i] < tasks. The same in every
- * process. */
+ * process. Without a bucket index the rows of a partition go to one task. */
 SLUICE_API int sluice_route(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *schema,
                             struct ArrowArray *array, uint32_t tasks, uint32_t *numbers, sluice_error *e);
 /* Runs a task of a service (rows NULL) or a write (rows: consumed and released) in this process. *result is to be

@@ -43,7 +43,11 @@ for kind in 'default bucket' 'lsm_tree bucket' 'default simple' 'lsm_tree bloom'
     out_is 'insert-overwrite-table: nothing to do'
     run 0 "$kind: no rows touch no partition" "$SLUICE" insert-overwrite $t none.csv
     out_is 'insert-overwrite: nothing to do'
-    run 0 "$kind: rows come again" "$SLUICE" upsert $t first.csv
+    run 0 "$kind: rows come again, some go by condition" "$SLUICE" upsert $t first.csv
+    count_is $t 4
+    also 0 "$SLUICE" delete $t --where "region = 'quito' and id > 'a'"
+    rows_are $t 'a/quito/1 c/lagos/1 d/oslo/1'
+    also 0 "$SLUICE" upsert $t first.csv
     count_is $t 4
 done
 

@@ -13,6 +13,7 @@ rows_are() { # rows_are TABLE 'KEY/REGION/V ...'
 }
 rows first.csv a,quito,1,1 b,quito,1,1 c,lagos,1,1 d,oslo,1,1
 rows again.csv b,quito,2,0 e,quito,2,0
+rows back.csv b,quito,1,1
 rows none.csv
 sed -i '$d' none.csv
 
@@ -47,7 +48,7 @@ for kind in 'default bucket' 'lsm_tree bucket' 'default simple' 'lsm_tree bloom'
     count_is $t 4
     also 0 "$SLUICE" delete $t --where "region = 'quito' and id > 'a'"
     rows_are $t 'a/quito/1 c/lagos/1 d/oslo/1'
-    also 0 "$SLUICE" upsert $t first.csv
+    also 0 "$SLUICE" upsert $t back.csv
     count_is $t 4
 done
 

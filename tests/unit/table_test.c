@@ -1453,7 +1453,7 @@ static void create_refuses(void **state)
         {SCHEMA, "t", "hoodie.populate.meta.fields", "false", SL_E_UNSUPPORTED, "meta columns"},
         {SCHEMA, "t", "hoodie.meta.fields.mode", "NONE", SL_E_UNSUPPORTED, "meta columns"},
         {SCHEMA, "t", "hoodie.table.cdc.enabled", "true", SL_E_UNSUPPORTED, "change data"},
-        {SCHEMA, "t", "hoodie.index.type", "BLOOM", SL_E_UNSUPPORTED, "index type BLOOM"},
+        {SCHEMA, "t", "hoodie.index.type", "GLOBAL_BLOOM", SL_E_UNSUPPORTED, "index type GLOBAL_BLOOM"},
         {SCHEMA, "t", "hoodie.index.bucket.engine", "CONSISTENT_HASHING", SL_E_UNSUPPORTED, "bucket index"},
         {SCHEMA, "t", "hoodie.bucket.index.num.buckets", "0", SL_E_INPUT, "num.buckets is 0"},
         {SCHEMA, "t", "hoodie.bucket.index.num.buckets", "100000000", SL_E_INPUT, "100000000"},
@@ -1612,8 +1612,8 @@ static void writing_is_refused_by_name(void **state)
     (void)state;
 #define BUCKETS "hoodie.index.type=BUCKET\nhoodie.bucket.index.num.buckets=4\n"
     static const char *const cases[][2] = {
-        {MINIMUM, "without a simple bucket index"},
-        {MINIMUM BUCKETS "hoodie.index.bucket.engine=CONSISTENT_HASHING\n", "without a simple bucket index"},
+        {MINIMUM "hoodie.index.type=GLOBAL_SIMPLE\n", "index type GLOBAL_SIMPLE"},
+        {MINIMUM BUCKETS "hoodie.index.bucket.engine=CONSISTENT_HASHING\n", "another bucket index"},
         {MINIMUM BUCKETS "hoodie.record.merge.mode=CUSTOM\n", "merge mode is CUSTOM"},
         {MINIMUM BUCKETS "hoodie.compaction.payload.class=com.example.Mine\n", "merge mode is CUSTOM"},
         {MINIMUM BUCKETS "hoodie.table.partial.update.mode=KEEP_VALUES\n",

@@ -167,6 +167,32 @@ def compacted_base(folder):
 
 
 @test
+def compacted_logs(folder):
+    """After a log compaction one data log and one delete log hold what the replaced ones said, and say which they replace."""
+    table, (first, second, third) = make(folder)
+    before = query(table)
+    printed = json.loads(sluice("log-compact", table, "-c", "hoodie.log.compaction.blocks.threshold=2", "--json"))
+    new = printed["instant"]
+    same("after", query(table), "before the log compaction", before)
+    there = files(table)
+    check({k for i, k in there if i == new} == {"log", "deletes"}, "its files: %s", sorted(there))
+    for kind in ("log", "deletes"):
+        entries = footer(there[new, kind])
+        check(entries["hudi.log.format.COMPACTED_BLOCK_TIMES"] == second + "," + third, "what %s replaces: %s", kind, entries)
+        check(json.loads(entries["hudi.log.format.metadata"])["COMPACTED_BLOCK_TIMES"] == second + "," + third, "the map of %s", kind)
+        check(entries["hudi.log.format.INSTANT_TIME"] == new, "instant of %s", kind)
+    rows = pq.ParquetFile(there[new, "log"]).read().to_pylist()
+    check([(r["id"], r["_hoodie_commit_time"], r["v"]) for r in rows] == [("new", second, 21), ("ä", second, 20)], "rows: %s", rows)
+    deletes = pq.ParquetFile(there[new, "deletes"]).read().to_pylist()
+    check([(r["_hoodie_record_key"], r["ts"]) for r in deletes] == [("9", None), ("a", None), ("b", 11), ("\U0001f600", 12)],
+          "deletes: %s", deletes)
+    gone = {r["_hoodie_record_key"] for r in deletes}                     # by hand: base, deletes, rows; all newer than the base
+    merged = {r["id"]: r["v"] for r in pq.ParquetFile(there[first, "base"]).read().to_pylist() if r["id"] not in gone}
+    merged.update((r["id"], r["v"]) for r in rows)
+    check(merged == {r["id"]: r["v"] for r in map(json.loads, before)}, "merged by hand: %s", merged)
+
+
+@test
 def many_pages(folder):
     """Small pages and row groups: statistics and page index hold, pruning by DuckDB loses nothing."""
     table = os.path.join(folder, "t")

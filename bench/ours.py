@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -41,6 +42,12 @@ def timed(*command, **environment):
     return seconds, run.stdout
 
 
+def processor_seconds():
+    """Of all commands so far: what a busy machine hardly stretches."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def sluice(*args, **environment):
     return timed(SLUICE, *args, "--quiet", **environment)[0]
 
@@ -78,7 +85,9 @@ def merge_on_read(data):
     """Load, upserts, reading and compaction of an lsm_tree table; figures by name."""
     table, m = create("lsm", data), {}
     m["load"] = sluice("bulk-insert", table, data + "/base.parquet")
+    before = processor_seconds()
     m["upsert"] = statistics.mean(upserts(table, data, 1, UPSERTS))
+    m["upsert_processor"] = (processor_seconds() - before) / UPSERTS
     scan = program("scan_bench", table)
     m["read"], m["rows"], m["read_peak"] = scan["wall"], scan["rows"], scan["peak_bytes"]
     m["comparisons"] = scan["comparisons"] / scan["rows_merged"]

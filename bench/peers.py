@@ -23,6 +23,7 @@ def spark(data, kind, cores):
     with open(out) as f:
         times = json.load(f)["times"]
     times["upsert"] = sum(times["upsert_%d" % b] for b in range(1, UPSERTS + 1)) / UPSERTS
+    times["upsert_processor"] = sum(times["upsert_%d_processor" % b] for b in range(1, UPSERTS + 1)) / UPSERTS
     return times
 
 

@@ -219,6 +219,10 @@ SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)
 void sl_pool_free(sl_pool *pool);
 unsigned sl_cpu_count(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */
+/* Whether loops may use AVX2: the processor has it and SLUICE_SIMD is not "off" in the environment. Asked once per batch. */
+bool sl_cpu_avx2(void);
+/* Tests: false leaves everything to the scalar loops, true gives back what the processor has. */
+void sl_test_simd(bool allowed);
 
 /* ---- runtime ------------------------------------------------------------------------------------------- */
 

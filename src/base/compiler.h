@@ -29,6 +29,28 @@ SL_INLINE bool sl_mul_overflows_i64(int64_t a, int64_t b, int64_t *out)
     return __builtin_mul_overflow(a, b, out);
 }
 
+/* Before a loop of known, few rounds over an array of vectors: only unrolled ones keep it in registers. clang does so by itself. */
+#if defined(__clang__)
+#define SL_UNROLL
+#else
+#define SL_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* Code for processors newer than the baseline: files of its own (NAME_avx2.c), each function marked SL_AVX2 and called only where
+ * sl_cpu_avx2() is true (base.h). On other architectures, and with -DSL_SCALAR_ONLY, there is none of it. */
+#if defined(__x86_64__) && !defined(SL_SCALAR_ONLY)
+#define SL_HAVE_AVX2 1
+#define SL_AVX2      __attribute__((target("avx2,popcnt")))
+SL_INLINE bool sl_compiler_cpu_avx2(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+}
+#else
+#define SL_HAVE_AVX2 0
+SL_INLINE bool sl_compiler_cpu_avx2(void) { return false; }
+#endif
+
 /* Bit counting; the argument of ctz and clz must not be 0. */
 SL_INLINE int sl_ctz64(uint64_t x) { return __builtin_ctzll(x); }
 SL_INLINE int sl_clz64(uint64_t x) { return __builtin_clzll(x); }

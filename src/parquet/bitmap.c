@@ -1,5 +1,6 @@
 /* Bitmaps, and moving dense values to the places that a bitmap names. */
 #include "parquet/read_int.h"
+#include "parquet/simd.h"
 
 void parquet_bits_fill(uint8_t *bits, size_t from, size_t count, bool value)
 {
@@ -189,9 +190,13 @@ void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t b
         spread_2(values, bits, bit_from, slots, used);
         break;
     case 4:
+        if (sl_cpu_avx2())
+            slots = spread_4_avx2(values, bits, bit_from, slots, &used);
         spread_4(values, bits, bit_from, slots, used);
         break;
     case 8:
+        if (sl_cpu_avx2())
+            slots = spread_8_avx2(values, bits, bit_from, slots, &used);
         spread_8(values, bits, bit_from, slots, used);
         break;
     case 16:
@@ -204,6 +209,8 @@ void parquet_spread(uint8_t *values, size_t width, const uint8_t *bits, size_t b
 
 void parquet_spread_offsets(int32_t *offsets, const uint8_t *bits, size_t bit_from, size_t slots, size_t used)
 {
+    if (sl_cpu_avx2())
+        slots = spread_offsets_avx2(offsets, bits, bit_from, slots, &used);
     for (; slots > used; slots--) {
         offsets[slots] = offsets[used];
         used -= bit_get(bits, (int64_t)(bit_from + slots - 1));

@@ -1,5 +1,6 @@
 /* The value section of a page that has no dictionary: its PLAIN values in the encoding of the leaf, and
  * BYTE_STREAM_SPLIT, which is nothing but a transposition (spec/parquet.md 3). */
+#include "parquet/simd.h"
 #include "parquet/write_int.h"
 
 sl_status split_encode(const uint8_t *plain, size_t count, int32_t width, sl_buf *out)
@@ -7,8 +8,13 @@ sl_status split_encode(const uint8_t *plain, size_t count, int32_t width, sl_buf
     size_t k = (size_t)width;
     SL_TRY(sl_buf_reserve(out, count * k + 1));
     uint8_t *to = out->data + out->len;
+    size_t done = 0;
+    if (k == 4 && sl_cpu_avx2())
+        done = split_part_4_avx2(plain, to, count, count);
+    else if (k == 8 && sl_cpu_avx2())
+        done = split_part_8_avx2(plain, to, count, count);
     for (size_t byte = 0; byte < k; byte++)
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = done; i < count; i++)
             to[byte * count + i] = plain[i * k + byte];
     out->len += count * k;
     return SL_OK;

@@ -4,6 +4,7 @@
  * 32 values at a time.
  */
 #include "parquet/read_int.h"
+#include "parquet/simd.h"
 
 void parquet_hybrid_init(struct parquet_hybrid *h, const uint8_t *data, size_t len, int width)
 {
@@ -142,6 +143,13 @@ static void unpack(struct parquet_hybrid *h, uint32_t *out, size_t count)
         for (; count > 0 && (at & 7); count--)
             *out++ = packed_value(h, at++);
         size_t byte = (size_t)(at / 8) * width, step = (size_t)4 * width;
+        if (count >= 16 && width <= UNPACK_AVX2_WIDTH && sl_cpu_avx2()) {
+            size_t done = unpack_avx2(h->packed + byte, bytes - byte, h->width, out, count);
+            at += done;
+            out += done;
+            count -= done;
+            byte += done / 8 * width;
+        }
         for (; count >= 32 && bytes - byte >= step + 8; count -= 32, at += 32, out += 32, byte += step)
             parquet_unpack32(h->packed + byte, h->width, out);
         uint64_t mask = (UINT64_C(1) << width) - 1;

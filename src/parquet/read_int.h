@@ -22,6 +22,7 @@
  *   bloom.c            split-block Bloom filters of chunks
  *   row_ranges.c       lists of row ranges
  *   levels_mask.c      comparing levels, eight at a time
+ *   NAME_avx2.c        loops for newer processors, writing's too, see simd.h
  *
  * A batch's values go straight into the buffers of its arrays: PLAIN fixed-width pages are copied, dictionary
  * indexes gathered, definition levels of flat columns decoded into the validity bitmap. Only what needs a

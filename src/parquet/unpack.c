@@ -1,5 +1,5 @@
 /*
- * Bit unpacking: 32 values at a time, one function for each width so that every shift and mask is a constant.
+ * Bit unpacking without AVX2 (unpack_avx2.c), and of what is wider: 32 values at a time, one function for each width so that every shift and mask is a constant.
  * Values are packed least significant bit first, so value i starts at bit i * width and one unaligned 64-bit
  * load at its first byte holds all of it (width <= 32, start bit <= 7).
  */

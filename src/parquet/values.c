@@ -3,6 +3,7 @@
  * stretches. Which encodings a physical type may have is decided once, when the page is opened.
  */
 #include "parquet/read_int.h"
+#include "parquet/simd.h"
 
 static bool allowed(enum parquet_physical physical, int encoding)
 {
@@ -119,14 +120,16 @@ static sl_status plain_fixed(struct parquet_values *v, uint8_t *out, size_t coun
 static void split_4(const uint8_t *streams, size_t stride, uint8_t *out, size_t count)
 {
     const uint8_t *a = streams, *b = a + stride, *c = b + stride, *d = c + stride;
-    for (size_t i = 0; i < count; i++)
+    size_t done = sl_cpu_avx2() ? split_join_4_avx2(streams, stride, out, count) : 0;
+    for (size_t i = done; i < count; i++)
         store_le32(out + 4 * i,
                    (uint32_t)a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24);
 }
 
 static void split_8(const uint8_t *s, size_t stride, uint8_t *out, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    size_t done = sl_cpu_avx2() ? split_join_8_avx2(s, stride, out, count) : 0;
+    for (size_t i = done; i < count; i++) {
         uint64_t v = 0;
         for (size_t k = 0; k < 8; k++)
             v |= (uint64_t)s[k * stride + i] << (8 * k);

@@ -4,6 +4,7 @@
  * Numbers are kept as numbers of the widest kind, bytes as copies. NaN never takes part, and a bound that is
  * a zero is written as -0.0 (minimum) or +0.0 (maximum), since readers cannot know which zero a page holds.
  */
+#include "parquet/simd.h"
 #include "parquet/write_int.h"
 
 #include <assert.h>
@@ -39,11 +40,14 @@ static uint16_t half_bits(double value)
     return (uint16_t)(sign | (uint16_t)((exponent + 14) << 10) | ((uint16_t)ldexp(fraction, 11) & 1023));
 }
 
+#define NO_VECTORS(values, count, min, max) ((size_t)0)
+
 /* NaN fails both comparisons and so leaves no trace; without any number the range stays empty. */
-#define SCAN(number_type, load, low, high, member)                                                           \
+#define SCAN(number_type, vectors, load, low, high, member)                                                  \
     do {                                                                                                     \
         number_type smallest = (low), largest = (high);                                                      \
-        for (size_t i = 0; i < count; i++) {                                                                 \
+        size_t done = sl_cpu_avx2() ? vectors(values, count, &smallest, &largest) : 0;                       \
+        for (size_t i = done; i < count; i++) {                                                              \
             number_type v = (load);                                                                          \
             smallest = v < smallest ? v : smallest;                                                          \
             largest = v > largest ? v : largest;                                                             \
@@ -96,15 +100,24 @@ void bounds_add_number(struct value_bounds *b, enum write_order order, union bou
 static int64_t count_nans(enum write_order order, const uint8_t *values, size_t count)
 {
     int64_t nans = 0;
-    if (order == ORDER_HALF)
-        for (size_t i = 0; i < count; i++)
+    size_t i = 0;
+    switch (order) {
+    case ORDER_HALF:
+        for (; i < count; i++)
             nans += (load_le16(values + i * 2) & 0x7fff) > 0x7c00;
-    else if (order == ORDER_FLOAT)
-        for (size_t i = 0; i < count; i++)
+        break;
+    case ORDER_FLOAT:
+        if (sl_cpu_avx2())
+            i = nans_float_avx2(values, count, &nans);
+        for (; i < count; i++)
             nans += (load_le32(values + i * 4) & 0x7fffffff) > 0x7f800000;
-    else
-        for (size_t i = 0; i < count; i++)
+        break;
+    default:
+        if (sl_cpu_avx2())
+            i = nans_double_avx2(values, count, &nans);
+        for (; i < count; i++)
             nans += (load_le64(values + i * 8) & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    }
     return nans;
 }
 
@@ -115,25 +128,25 @@ void bounds_add_numbers(struct value_bounds *b, enum write_order order, const ui
     union bound_number min = {0}, max = {0};
     switch (order) {
     case ORDER_INT32:
-        SCAN(int32_t, (int32_t)load_le32(values + i * 4), INT32_MAX, INT32_MIN, i);
+        SCAN(int32_t, bounds_i32_avx2, (int32_t)load_le32(values + i * 4), INT32_MAX, INT32_MIN, i);
         break;
     case ORDER_INT64:
-        SCAN(int64_t, (int64_t)load_le64(values + i * 8), INT64_MAX, INT64_MIN, i);
+        SCAN(int64_t, bounds_i64_avx2, (int64_t)load_le64(values + i * 8), INT64_MAX, INT64_MIN, i);
         break;
     case ORDER_UINT32:
-        SCAN(uint32_t, load_le32(values + i * 4), UINT32_MAX, 0, u);
+        SCAN(uint32_t, bounds_u32_avx2, load_le32(values + i * 4), UINT32_MAX, 0, u);
         break;
     case ORDER_UINT64:
-        SCAN(uint64_t, load_le64(values + i * 8), UINT64_MAX, 0, u);
+        SCAN(uint64_t, bounds_u64_avx2, load_le64(values + i * 8), UINT64_MAX, 0, u);
         break;
     case ORDER_HALF:
-        SCAN(double, half_value(load_le16(values + i * 2)), INFINITY, -INFINITY, d);
+        SCAN(double, NO_VECTORS, half_value(load_le16(values + i * 2)), INFINITY, -INFINITY, d);
         break;
     case ORDER_FLOAT:
-        SCAN(float, load_float(values + i * 4), INFINITY, -INFINITY, d);
+        SCAN(float, bounds_float_avx2, load_float(values + i * 4), INFINITY, -INFINITY, d);
         break;
     case ORDER_DOUBLE:
-        SCAN(double, load_double(values + i * 8), INFINITY, -INFINITY, d);
+        SCAN(double, bounds_double_avx2, load_double(values + i * 8), INFINITY, -INFINITY, d);
         break;
     default:
         assert(!"bytes have no number");

@@ -164,9 +164,12 @@ struct totals {
     json_int_t files, rows, inserted, updated, deleted, bytes;
 };
 
-static json_int_t member(const json_t *stat, const char *name)
+/* A commit may claim any number: the sum stays in range, and what is below zero is none. */
+static void add_member(const json_t *stat, const char *name, json_int_t *sum)
 {
-    return json_integer_value(json_object_get(stat, name));
+    json_int_t n = json_integer_value(json_object_get(stat, name));
+    if (n > 0)
+        *sum = *sum > INT64_MAX - n ? INT64_MAX : *sum + n;
 }
 
 static struct totals commit_totals(const json_t *commit)
@@ -180,11 +183,11 @@ static struct totals commit_totals(const json_t *commit)
         json_array_foreach(stats, i, stat)
         {
             t.files++;
-            t.rows += member(stat, "numWrites");
-            t.inserted += member(stat, "numInserts");
-            t.updated += member(stat, "numUpdateWrites");
-            t.deleted += member(stat, "numDeletes");
-            t.bytes += member(stat, "fileSizeInBytes");
+            add_member(stat, "numWrites", &t.rows);
+            add_member(stat, "numInserts", &t.inserted);
+            add_member(stat, "numUpdateWrites", &t.updated);
+            add_member(stat, "numDeletes", &t.deleted);
+            add_member(stat, "fileSizeInBytes", &t.bytes);
         }
     }
     return t;

@@ -65,7 +65,10 @@ static sl_status vector_init(struct bit_vector *v, uint64_t entries, double fpp)
 {
     double bits = ceil((double)entries * -log(fpp) / (log(2) * log(2)));
     if (!(bits >= 1) || bits > INT32_MAX)
-        return sl_input("a bloom filter of %" PRIu64 " keys at %g has no usable size", entries, fpp);
+        return sl_input("a bloom filter of %" PRIu64
+                        " keys (hoodie.index.bloom.num_entries) that errs at %g of them "
+                        "(hoodie.index.bloom.fpp) has no usable size",
+                        entries, fpp);
     v->bits = (uint32_t)bits;
     v->hashes = (uint32_t)ceil(log(2) * bits / (double)entries);
     v->bytes = sl_calloc((v->bits + 7) / 8, 1);
@@ -174,7 +177,10 @@ static sl_status kept_to_vector(struct sl_hudi_bloom *b, struct bit_vector *v, c
 sl_status sl_hudi_bloom_new(const struct sl_hudi_bloom_options *options, sl_hudi_bloom **out)
 {
     if (options->entries == 0 || options->entries > INT32_MAX || !(options->fpp > 0 && options->fpp < 1))
-        return sl_input("a bloom filter of %" PRIu64 " keys at %g", options->entries, options->fpp);
+        return sl_input("a bloom filter of %" PRIu64
+                        " keys (hoodie.index.bloom.num_entries) that errs at %g of them "
+                        "(hoodie.index.bloom.fpp)",
+                        options->entries, options->fpp);
     SL_NEW(*out);
     (*out)->options = *options;
     return SL_OK;

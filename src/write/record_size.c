@@ -1,11 +1,14 @@
 /* How large a stored record is, by what the newest commits wrote (spec/write-path.md 7): room in small files is counted in
  * rows before there are any bytes. */
 #include "write/write_int.h"
+#include <math.h>
 
-#define COMMITS_MAX 5 /* _hoodie.record.size.estimator.max.commits */
+#define COMMITS_MAX      5 /* _hoodie.record.size.estimator.max.commits */
+#define RECORD_BYTES_MAX 2147483647.0
 
+/* Doubles, since a commit may claim any number. */
 struct sums {
-    int64_t bytes, rows, files;
+    double bytes, rows, files;
 };
 
 /* When a commit is a good sample, and what of its files is not rows. */
@@ -40,8 +43,8 @@ static void add_stats(const json_t *commit, bool bases_only, struct sums *s)
     {
         if (bases_only && json_is_integer(json_object_get(stat, "logVersion")))
             continue;
-        s->bytes += json_integer_value(json_object_get(stat, "totalWriteBytes"));
-        s->rows += json_integer_value(json_object_get(stat, "numWrites"));
+        s->bytes += json_number_value(json_object_get(stat, "totalWriteBytes"));
+        s->rows += json_number_value(json_object_get(stat, "numWrites"));
         s->files++;
     }
 }
@@ -68,10 +71,10 @@ sl_status record_size_estimate(const sl_table *table, const sl_timeline *timelin
         SL_TRY(sl_instant_json(table, instant, SL_COMPLETED, &commit));
         add_stats(commit, instant->completed_as == SL_ACTION_DELTACOMMIT, &s);
         json_decref(commit);
-        s.bytes -= s.files * sampling.metadata_bytes;
-        if (s.rows <= 0 || s.bytes <= 0 || (double)s.bytes <= sampling.least_bytes) /* too small a sample */
+        s.bytes -= s.files * (double)sampling.metadata_bytes;
+        if (s.rows <= 0 || s.bytes <= 0 || s.bytes <= sampling.least_bytes) /* too small a sample */
             continue;
-        *out = (s.bytes + s.rows - 1) / s.rows;
+        *out = (int64_t)ceil(fmin(s.bytes / s.rows, RECORD_BYTES_MAX));
         return SL_OK;
     }
     return SL_OK;

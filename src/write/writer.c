@@ -32,6 +32,7 @@ struct sl_writer {
     bool is_task; /* the transaction belongs to somebody else */
     struct flush flush;
     uint64_t rows_in, bytes_in; /* since the last commit */
+    uint64_t rows_before;       /* of earlier commits */
     uint64_t spilled_runs, flushes;
     bool saw_deletes;
     bool has_committed;
@@ -311,14 +312,15 @@ sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
         goto done;
     w->rows_in += (uint64_t)batch->rows;
     w->bytes_in += sl_batch_bytes(buffered);
-    sl_progress(&w->table->runtime, "reading", w->rows_in, 0);
+    sl_progress(&w->table->runtime, "reading", w->rows_before + w->rows_in, 0);
 done:
     sl_batch_unref(rows);
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
     return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64 " (row 0 is the first of them)",
-                               w->rows_in + 1, w->rows_in + (uint64_t)batch->rows)
+                               w->rows_before + w->rows_in + 1,
+                               w->rows_before + w->rows_in + (uint64_t)batch->rows)
                   : SL_OK;
 }
 
@@ -354,6 +356,7 @@ static void writer_reset(sl_writer *w)
     router_free(&w->router);
     flush_free(&w->flush);
     memset(&w->flush, 0, sizeof w->flush);
+    w->rows_before += w->rows_in;
     w->rows_in = w->bytes_in = w->spilled_runs = w->flushes = 0;
     w->saw_deletes = false;
     w->start = sl_monotonic();

@@ -66,6 +66,14 @@ run 1 '--reject where nothing can be written' "$SLUICE" upsert r mixed.csv --rej
 err_has '^sluice: upsert: --reject nowhere/aside.csv: No such file or directory$'
 
 
+# ---- numbers beyond sense ----
+
+"$SLUICE" upsert sized good.csv --key id --index simple --quiet || exit 1
+run 1 'a Bloom filter of no size names its settings' "$SLUICE" upsert sized good.csv -c hoodie.index.bloom.num_entries=0
+err_has 'hoodie.index.bloom.num_entries'
+run 0 'files that are not rows at all' "$SLUICE" upsert sized good.csv -c hoodie.record.size.estimator.average.metadata.size=9223372036854775807
+err_is_empty
+
 # ---- a bucket count that the table does not tell ----
 
 awk 'BEGIN { print "id,region,fare,ts"; for (i = 0; i < 200; i++) print i ",quito,1,1" }' >many.csv

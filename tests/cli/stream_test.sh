@@ -126,6 +126,15 @@ run 0 'a bad line is put aside' sh -c "printf '{\"id\":1,\"region\":\"oslo\",\"t
     \"$SLUICE\" upsert t - --input-format jsonl --commit-interval 10s --reject bad.jsonl"
 count_is 2 "region='oslo'"
 
+run 0 'so are rows that the writer would refuse' sh -c "printf '{\"id\":1,\"region\":\"lima\",\"ts\":1}\n{\"id\":null,\"region\":\"lima\",\"ts\":1}\n{\"id\":3,\"region\":\"lima\"}\n{\"id\":2,\"region\":\"lima\",\"ts\":1}\n' |
+    \"$SLUICE\" upsert t - --input-format jsonl --commit-rows 1 --reject bad.jsonl"
+count_is 2 "region='lima'"
+[ "$(grep -c . bad.jsonl)" = 2 ] || wrong 'not two rows are aside'
+
+run 1 'rows are counted across commits' sh -c "{ for i in 1 2 3 4 5; do printf '{\"id\":%d,\"region\":\"quebec\",\"ts\":1}\n' \$i; done; echo '{\"id\":null,\"region\":\"quebec\",\"ts\":1}'; } |
+    \"$SLUICE\" upsert t - --input-format jsonl --commit-rows 2"
+err_has 'input rows 5 to 6 .*: row 1: .*is null'
+
 # ---- usage ----
 
 run 2 'no rows' stream --commit-rows 0

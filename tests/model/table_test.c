@@ -52,6 +52,7 @@ struct event {
         [PARTITIONS_MAX]; /* overwritten or deleted partitions; of a compaction: those it leaves out */
     bool planned[PARTITIONS_MAX]; /* partitions of a compaction's groups */
     char instant[32];
+    int number;     /* names the groups it makes: events before it may be rolled back, and it moves up */
     struct op *ops;
     size_t count;
     size_t columns; /* data columns of the table from here on */
@@ -77,6 +78,7 @@ struct model {
     int key_count;
     struct event *events;
     size_t event_count;
+    int events_made; /* rolled back ones too */
     int group_count, partition_count;
     sluice_table *table;
     sl_batch **batches; /* all that ops point into */
@@ -345,7 +347,7 @@ static void replay_simple_inserts(const struct model *m, size_t event, const str
             continue;
         s->now[k] = s->base[k] = incoming[k];
         s->held[k] = true;
-        s->group[k] = (int)event * PARTITIONS_MAX + m->keys[k].partition_number;
+        s->group[k] = m->events[event].number * PARTITIONS_MAX + m->keys[k].partition_number;
     }
 }
 
@@ -588,6 +590,7 @@ static struct event *new_event(struct model *m, size_t columns)
     memset(e, 0, sizeof *e);
     e->active = true;
     e->columns = columns;
+    e->number = m->events_made++;
     return e;
 }
 
@@ -1222,6 +1225,10 @@ static void check_query(struct model *m)
     bool read_optimized = chance(&m->rng, 20);
     if (m->event_count && chance(&m->rng, 35))
         snprintf(as_of, sizeof as_of, "%s", m->events[pick(&m->rng, (int64_t)m->event_count)].instant);
+    /* A write that began before a compaction and completed after it may have seen that a key is gone and put it into a
+     * group of its own. At the write's instant, which is the older one, the first group's base file holds the key again. */
+    if (*as_of && m->simple_index)
+        read_optimized = false;
     replay(m, as_of, &s);
     if (s.columns == 0) /* nothing completed yet: the schema the table was made with */
         s.columns = m->created_columns;
@@ -1356,7 +1363,7 @@ static void test_random_tables(void **state)
         fprintf(stderr, "SEED=%" PRIu64 "%s", seed, getenv("MODEL_TRACE") ? "\n" : "\r");
         model_init(&m, seed, folder);
         check_query(&m);
-        for (int64_t i = 0, steps = 2 + pick(&m.rng, 25); i < steps && m.event_count + 2 < EVENTS_MAX; i++) {
+        for (int64_t i = 0, steps = 2 + pick(&m.rng, 25); i < steps && m.events_made + 4 < EVENTS_MAX; i++) {
             step(&m);
             for (int q = 0; q < 3; q++)
                 check_query(&m);

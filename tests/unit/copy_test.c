@@ -49,6 +49,7 @@ struct group {
     enum key_kind kind;
     uint64_t seqno;
     bool no_duplicates; /* inside a file */
+    uint64_t twice;     /* a key that a file has twice all the same; 0: none */
     uint64_t step;      /* from key to key of a file */
     bool marks;         /* now and then a row of a file is a delete */
 };
@@ -125,8 +126,8 @@ static void write_file(struct group *g, sl_txn *txn, enum sl_file_kind kind, uin
     OK(sl_batch_builder_init(&builder, schema));
     OK(sl_file_writer_open(g->t.table, txn, &g->schema, &spec, &w));
     for (uint64_t i = first; i < end; i += g->step) {
-        for (uint64_t n = random_below(share) == 0 ? 1 + (!g->no_duplicates && random_below(40) == 0) : 0;
-             n > 0; n--, rows++)
+        bool again = g->no_duplicates ? i > 0 && i == g->twice : random_below(40) == 0;
+        for (uint64_t n = random_below(share) == 0 ? 1 + again : 0; n > 0; n--, rows++)
             add_row(g, kind == SL_FILE_DELETES, sl_txn_instant(txn), i, &builder);
         if (i % 300 == 0 || i + g->step >= end) {
             OK(sl_batch_builder_finish(&builder, &batch));
@@ -465,6 +466,27 @@ static void logs_are_copied(void **state)
     }
 }
 
+/* The log's key that repeats stands at the end of a page and at the beginning of the next, which a row of the base meets:
+ * what is copied must not end between them. */
+static void a_repeated_key_is_not_parted(void **state)
+{
+    (void)state;
+    struct group g = group_new();
+    sl_read_stats stats = {0};
+    g.kind = KEY_SHORT;
+    g.no_duplicates = true;
+    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
+    sl_txn *txn = begin(&g);
+    write_file(&g, txn, SL_FILE_BASE, 2550, 2551, 1);
+    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    txn = begin(&g);
+    g.twice = 2499;
+    write_file(&g, txn, SL_FILE_LOG, 2000, 3000, 1);
+    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    compact_both_ways(&g, &stats);
+    group_gone(&g);
+}
+
 /* One key in 80 changes, so that each stretch to copy has three units: a file does not fall into ever more row groups. */
 static void row_groups_stay_few(void **state)
 {
@@ -510,6 +532,7 @@ int main(void)
         cmocka_unit_test_setup(only_what_is_met_is_decoded, seed),
         cmocka_unit_test_setup(keys_on_borders, seed),
         cmocka_unit_test_setup(logs_are_copied, seed),
+        cmocka_unit_test_setup(a_repeated_key_is_not_parted, seed),
         cmocka_unit_test_setup(row_groups_stay_few, seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

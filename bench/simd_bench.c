@@ -53,6 +53,12 @@ static void spread_offsets(int how)
     parquet_spread_offsets((int32_t *)(void *)output, bits, 3, BLOCK, bits_set);
 }
 
+static void find_places(int how)
+{
+    (void)how;
+    parquet_bits_places(bits, 3, BLOCK, (int32_t *)(void *)output);
+}
+
 static void join_streams(int how)
 {
     struct parquet_values v = {0};
@@ -87,6 +93,7 @@ static const struct {
     {"values of 4 bytes to their places, 30 % nulls", spread, 4},
     {"values of 8 bytes to their places, 30 % nulls", spread, 8},
     {"ends of strings to their places, 30 % nulls", spread_offsets, 0},
+    {"places of values, 30 % nulls", find_places, 0},
     {"BYTE_STREAM_SPLIT of 4 bytes, read", join_streams, 4},
     {"BYTE_STREAM_SPLIT of 8 bytes, read", join_streams, 8},
     {"BYTE_STREAM_SPLIT of 4 bytes, write", part_streams, 4},

@@ -92,6 +92,16 @@ size_t parquet_bits_count(const uint8_t *bits, size_t from, size_t count)
     return total;
 }
 
+size_t parquet_bits_places(const uint8_t *bits, size_t from, size_t count, int32_t *places)
+{
+    size_t found = 0, done = sl_cpu_avx2() ? places_avx2(bits, from, count, places, &found) : 0;
+    for (size_t i = from + done; i < from + count; i++) {
+        places[found] = (int32_t)i;
+        found += bit_get(bits, (int64_t)i);
+    }
+    return found;
+}
+
 /* Spreads the bits of a byte over the eight bytes of a word and back, each by one multiplication. */
 SL_INLINE uint64_t byte_to_word(uint8_t byte)
 {

@@ -485,12 +485,7 @@ static sl_status put_validity(struct leaf_writer *w, const uint8_t *validity, in
         bits_append(bits, w->page_levels, ones, 0, count);
     }
     w->definition.len = bitmap_bytes(end);
-    *valid = count;
-    if (validity) {
-        *valid = 0;
-        for (int64_t i = 0; i < count; i++)
-            *valid += bit_get(validity, from + i);
-    }
+    *valid = validity ? (int64_t)parquet_bits_count(validity, (size_t)from, (size_t)count) : count;
     return SL_OK;
 }
 
@@ -500,15 +495,11 @@ static const int32_t *block_slots(const sl_array *column, const uint8_t *validit
 {
     if (valid == count && !column->dictionary)
         return NULL;
-    size_t n = 0;
     if (valid == count)
         for (int64_t i = 0; i < count; i++)
             slots[i] = (int32_t)(from + i);
     else
-        for (int64_t i = 0; i < count; i++) {
-            slots[n & (WRITE_BLOCK - 1)] = (int32_t)(from + i);
-            n += bit_get(validity, from + i);
-        }
+        parquet_bits_places(validity, (size_t)from, (size_t)count, slots);
     if (column->dictionary)
         for (int64_t i = 0; i < valid; i++)
             slots[i] = sl_i32_at(column, slots[i]);

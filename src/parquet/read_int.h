@@ -115,7 +115,6 @@ struct sl_parquet {
 
 void parquet_bits_fill(uint8_t *bits, size_t from, size_t count, bool value);
 void parquet_bits_copy(uint8_t *to, size_t to_bit, const uint8_t *from, size_t from_bit, size_t count);
-size_t parquet_bits_count(const uint8_t *bits, size_t from, size_t count);
 void parquet_bits_to_bytes(const uint8_t *bits, size_t from, size_t count, uint8_t *out); /* 0 or 1 each */
 void parquet_bytes_to_bits(const uint8_t *bytes, size_t count, uint8_t *bits);            /* from bit 0 */
 /* Moves `used` values at the front of `values` to the places of the set bits among `slots`; other places get

@@ -141,6 +141,20 @@ static void check_spread_offsets(const uint8_t *bits, size_t from, size_t slots,
     free(dense);
 }
 
+static void check_places(const uint8_t *bits, size_t from, size_t slots, size_t used)
+{
+    int32_t *places = malloc(slots * sizeof *places + !slots);
+    assert_non_null(places);
+    for (int simd = 0; simd < 2; simd++) {
+        sl_test_simd(simd);
+        assert_int_equal(parquet_bits_places(bits, from, slots, places), used);
+        for (size_t i = from, next = 0; i < from + slots; i++)
+            if (bit_get(bits, (int64_t)i))
+                assert_int_equal(places[next++], i);
+    }
+    free(places);
+}
+
 static void spreading(void **state)
 {
     (void)state;
@@ -154,6 +168,7 @@ static void spreading(void **state)
             for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
                 check_spread(widths[w], bits, from, slots, used);
             check_spread_offsets(bits, from, slots, used);
+            check_places(bits, from, slots, used);
             free(bits);
         }
 }

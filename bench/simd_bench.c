@@ -24,6 +24,7 @@ enum { BLOCK = 1024, CALLS = 200, ROUNDS = 25 };
     } while (0)
 
 static uint8_t input[BLOCK * 8 + 64], output[BLOCK * 8 + 64], bits[BLOCK / 8 + 16];
+static uint8_t levels[BLOCK]; /* 0 .. 3 */
 static size_t bits_set;
 
 static double processor_seconds(void)
@@ -57,6 +58,12 @@ static void find_places(int how)
 {
     (void)how;
     parquet_bits_places(bits, 3, BLOCK, (int32_t *)(void *)output);
+}
+
+static void compare_levels(int how)
+{
+    for (size_t i = 0; i < BLOCK; i += 64)
+        output[i / 64] = (uint8_t)parquet_levels_mask(levels + i, 64, how);
 }
 
 static void join_streams(int how)
@@ -94,6 +101,7 @@ static const struct {
     {"values of 8 bytes to their places, 30 % nulls", spread, 8},
     {"ends of strings to their places, 30 % nulls", spread_offsets, 0},
     {"places of values, 30 % nulls", find_places, 0},
+    {"levels compared", compare_levels, 2},
     {"BYTE_STREAM_SPLIT of 4 bytes, read", join_streams, 4},
     {"BYTE_STREAM_SPLIT of 8 bytes, read", join_streams, 8},
     {"BYTE_STREAM_SPLIT of 4 bytes, write", part_streams, 4},
@@ -124,6 +132,8 @@ static void fill(void)
     uint64_t state = 1;
     for (size_t i = 0; i < sizeof input; i++)
         input[i] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+    for (size_t i = 0; i < BLOCK; i++)
+        levels[i] = input[i] & 3;
     for (size_t i = 0; i < BLOCK; i++)
         if (((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % 10 >= 3) {
             bit_set(bits, (int64_t)i + 3);

@@ -54,6 +54,16 @@ SL_INLINE bool sl_compiler_cpu_avx2(void) { return false; }
 /* Bit counting; the argument of ctz and clz must not be 0. */
 SL_INLINE int sl_ctz64(uint64_t x) { return __builtin_ctzll(x); }
 SL_INLINE int sl_clz64(uint64_t x) { return __builtin_clzll(x); }
-SL_INLINE int sl_popcount64(uint64_t x) { return __builtin_popcountll(x); }
+/* The builtin is a call to a function where the baseline has no such instruction. */
+SL_INLINE int sl_popcount64(uint64_t x)
+{
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    return (int)(((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
+}
 
 #endif

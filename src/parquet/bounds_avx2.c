@@ -104,7 +104,7 @@ SL_AVX2 size_t nans_float_avx2(const uint8_t *values, size_t count, int64_t *nan
     int64_t found = 0;
     for (; count - done >= 8; done += 8) {
         __m256 v = load_float(values + 4 * done);
-        found += sl_popcount64((uint64_t)_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
+        found += (int64_t)set_bits((uint64_t)_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
     }
     *nans += found;
     return done;
@@ -116,7 +116,7 @@ SL_AVX2 size_t nans_double_avx2(const uint8_t *values, size_t count, int64_t *na
     int64_t found = 0;
     for (; count - done >= 4; done += 4) {
         __m256d v = load_double(values + 8 * done);
-        found += sl_popcount64((uint64_t)_mm256_movemask_pd(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)));
+        found += (int64_t)set_bits((uint64_t)_mm256_movemask_pd(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)));
     }
     *nans += found;
     return done;

@@ -29,7 +29,7 @@ SL_AVX2 size_t places_avx2(const uint8_t *bits, size_t from, size_t count, int32
         unsigned eight = (bits[at >> 3] | (unsigned)bits[(at + 7) >> 3] << 8) >> (at & 7) & 0xff;
         __m256i within = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)places_of_byte[eight]));
         store_256(places + n, _mm256_add_epi32(within, _mm256_set1_epi32((int32_t)at)));
-        n += (size_t)sl_popcount64(eight);
+        n += set_bits(eight);
     }
     *found = n;
     return done;

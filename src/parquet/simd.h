@@ -33,6 +33,11 @@ size_t spread_8_avx2(uint8_t *values, const uint8_t *bits, size_t bit_from, size
 size_t spread_offsets_avx2(int32_t *offsets, const uint8_t *bits, size_t bit_from, size_t slots,
                            size_t *used);
 
+/* ---- levels_avx2.c ------------------------------------------------------------------------------------- */
+
+/* As parquet_levels_mask, of 64 levels. */
+uint64_t levels_mask_avx2(const uint8_t *levels, int least);
+
 /* ---- places_avx2.c ------------------------------------------------------------------------------------- */
 
 /* As parquet_bits_places: the bits looked at, *found of which are set. */
@@ -66,6 +71,7 @@ size_t nans_double_avx2(const uint8_t *values, size_t count, int64_t *nans);
 #define spread_4_avx2(values, bits, bit_from, slots, used)        (slots)
 #define spread_8_avx2(values, bits, bit_from, slots, used)        (slots)
 #define spread_offsets_avx2(offsets, bits, bit_from, slots, used) (slots)
+#define levels_mask_avx2(levels, least)                           ((uint64_t)0)
 #define places_avx2(bits, from, count, places, found)             ((size_t)0)
 #define split_join_4_avx2(streams, stride, values, count)         ((size_t)0)
 #define split_join_8_avx2(streams, stride, values, count)         ((size_t)0)

@@ -11,6 +11,7 @@
 
 AVX2_INLINE __m256i load_256(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 AVX2_INLINE void store_256(void *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
+AVX2_INLINE size_t set_bits(uint64_t v) { return (size_t)_mm_popcnt_u64(v); }
 /* Two halves from two places. */
 AVX2_INLINE __m256i load_2x128(const void *low, const void *high)
 {

@@ -63,7 +63,7 @@ SL_AVX2 size_t spread_4_avx2(uint8_t *values, const uint8_t *bits, size_t bit_fr
         uint64_t word = load_bits(bits, bit_from + slots - 64);
         for (int i = 0; i < 8; i++, word <<= 8) {
             slots -= 8;
-            left -= (size_t)sl_popcount64(word >> 56);
+            left -= set_bits(word >> 56);
             place_4(values + 4 * left, bits_to_bytes(word >> 56), values + 4 * slots);
         }
     }
@@ -80,9 +80,9 @@ SL_AVX2 size_t spread_8_avx2(uint8_t *values, const uint8_t *bits, size_t bit_fr
         for (int i = 0; i < 8; i++, word <<= 8) {
             uint64_t there = bits_to_bytes(word >> 56);
             slots -= 8;
-            left -= (size_t)sl_popcount64(word >> 60);
+            left -= set_bits(word >> 60);
             place_8(values + 8 * left, (uint32_t)(there >> 32), values + 8 * (slots + 4));
-            left -= (size_t)sl_popcount64(word >> 56 & 15);
+            left -= set_bits(word >> 56 & 15);
             place_8(values + 8 * left, (uint32_t)there, values + 8 * slots);
         }
     }
@@ -100,7 +100,7 @@ SL_AVX2 size_t spread_offsets_avx2(int32_t *offsets, const uint8_t *bits, size_t
         for (int i = 0; i < 8; i++, word <<= 8) {
             uint64_t there = bits_to_bytes(word >> 56), first = there & 1;
             slots -= 8;
-            left -= (size_t)sl_popcount64(word >> 56);
+            left -= set_bits(word >> 56);
             __m256i ends = load_256(offsets + left + first);
             __m256i which = bytes_to_lanes_32(there * EVERY_BYTE(1) - first * EVERY_BYTE(1));
             store_256(offsets + slots + 1, _mm256_permutevar8x32_epi32(ends, which));

@@ -173,6 +173,28 @@ static void spreading(void **state)
         }
 }
 
+/* ---- levels -------------------------------------------------------------------------------------------- */
+
+static void levels(void **state)
+{
+    (void)state;
+    for (int most = 1; most < 128; most++)
+        for (size_t count = 60; count <= 66; count++) {
+            uint8_t *given = random_bytes(count);
+            int least = (int)pick(&rng, most + 2);
+            uint64_t want = 0;
+            for (size_t i = 0; i < count; i++) {
+                given[i] = (uint8_t)(given[i] % (most + 1));
+                want |= i < 64 ? (uint64_t)(given[i] >= least) << i : 0;
+            }
+            for (int simd = 0; simd < 2; simd++) {
+                sl_test_simd(simd);
+                assert_true(parquet_levels_mask(given, count, least) == want);
+            }
+            free(given);
+        }
+}
+
 /* ---- BYTE_STREAM_SPLIT --------------------------------------------------------------------------------- */
 
 static void check_split(size_t width, size_t count)
@@ -328,6 +350,7 @@ int main(void)
         cmocka_unit_test(environment_switches_vectors_off),
         cmocka_unit_test(unpacking),
         cmocka_unit_test(spreading),
+        cmocka_unit_test(levels),
         cmocka_unit_test(splitting),
         cmocka_unit_test(minima_and_maxima),
         cmocka_unit_test(extremes_in_every_place),

@@ -31,6 +31,8 @@ static sl_status next_element(struct walk *w, const struct parquet_schema_elemen
     if (w->next >= w->count)
         return sl_corrupt("schema ends inside a group");
     const struct parquet_schema_element *e = &w->elements[w->next++];
+    if (sl_utf8_valid_prefix(e->name, strlen(e->name)) != strlen(e->name))
+        return sl_corrupt("the name of schema element %zu is no UTF-8", w->next);
     if (e->has_type && e->children > 0)
         return sl_corrupt("schema element %s is both a group and a leaf", e->name);
     if (!e->has_type && e->children <= 0)

@@ -76,11 +76,22 @@ static sl_status check_columns(const struct patient *p)
     return SL_OK;
 }
 
+/* Readers take an absent column for nulls, so a damaged name hides values without an error. */
+static sl_status check_meta_columns(const struct patient *p)
+{
+    for (int i = 0; i < SL_META_COLUMNS && p->d->table->populate_meta; i++) {
+        bool must_be = i == SL_META_RECORD_KEY || p->file->parts.kind != SL_FILE_DELETES;
+        if (must_be && sl_type_field_index(p->schema, sl_meta_names[i]) < 0)
+            SL_TRY(doctor_find(p->d, DOCTOR_ERROR, "schema", p->place, "no column %s", sl_meta_names[i]));
+    }
+    return SL_OK;
+}
+
 static sl_status check_footer(struct patient *p)
 {
+    SL_TRY(check_meta_columns(p));
     if (p->d->table->populate_meta && p->key < 0)
-        return doctor_find(p->d, DOCTOR_ERROR, "schema", p->place, "no column %s",
-                           sl_meta_names[SL_META_RECORD_KEY]);
+        return SL_OK;
     if (p->file->parts.kind == SL_FILE_LOG || p->file->parts.kind == SL_FILE_DELETES)
         SL_TRY(check_headers(p));
     SL_TRY(check_row_count(p));

@@ -249,6 +249,21 @@ static void lying_bounds(void)
     shell("LC_ALL=C sed -i 's/key000000/key000009/g' '%s'", file);
 }
 
+/* Parquet has no checksum over the footer, and a column that is not there is null. */
+static void hidden_column(void)
+{
+    char file[512];
+    newest(".parquet", file, sizeof file);
+    shell("LC_ALL=C sed -i 's/_hoodie_commit_time/_hoodie_bommit_time/g' '%s'", file);
+}
+
+static void column_of_no_text(void)
+{
+    char file[512];
+    newest(".log.parquet", file, sizeof file);
+    shell("LC_ALL=C sed -i 's/_hoodie_commit_time/_hoodie_\\xffommit_time/g' '%s'", file);
+}
+
 static void pending_writer(void)
 {
     shell("cd %s/.hoodie/timeline && touch 20990101000000000.deltacommit.requested", path);
@@ -276,6 +291,8 @@ static const struct damage {
     {"a second group of a bucket", second_group, "bucket", "", "error", false},
     {"rows out of order", unsorted_log, "order", ".log.parquet", "error", true},
     {"bounds that lie", lying_bounds, "statistics", "00000000", "error", true},
+    {"a meta column under another name", hidden_column, "schema", "00000000", "error", false},
+    {"a column name that is no text", column_of_no_text, "footer", ".log.parquet", "error", false},
     {"a writer under way", pending_writer, "timeline", "20990101", "warning", false},
 };
 

@@ -5,14 +5,13 @@
 #include "slice/slice_int.h"
 #include <sys/resource.h>
 
-#define CHUNK_BUFFER                                                                                         \
-    ((size_t)1 << 20) /* of a column: as much of it as is read ahead, and a page as it was stored */
+/* Of a column: as much of it as is read ahead, and a page as it was stored. */
+#define CHUNK_BUFFER ((size_t)1 << 20)
 #define RUN_BYTES    ((size_t)256 << 10) /* a decompressor and the footer */
 #define BATCHES      2.5                 /* with what the allocator rounds up */
 #define NUMBER_BYTES 8
 #define TEXT_BYTES   24
-#define FILES_SHARE                                                                                          \
-    2 /* of the file descriptors that may be open: the other half is for the rest of the program */
+#define FILES_SHARE  2 /* half of the file descriptors are for the rest of the program */
 
 static size_t at_most(int64_t bytes, size_t most)
 {
@@ -70,12 +69,12 @@ sl_status slice_run_bytes(const sl_parquet *p, const sl_type *schema, size_t *ou
     return SL_OK;
 }
 
-static size_t files_for(size_t threads)
+size_t slice_files_for(size_t users)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
         return SIZE_MAX;
-    return (size_t)files.rlim_cur / FILES_SHARE / threads;
+    return (size_t)files.rlim_cur / FILES_SHARE / users;
 }
 
 static size_t thread_count(const sl_runtime *runtime)
@@ -86,7 +85,7 @@ static size_t thread_count(const sl_runtime *runtime)
 /* Runs of `run_bytes` that may be open beside something of `beside` bytes. */
 static size_t runs_for(const sl_runtime *runtime, size_t run_bytes, size_t beside)
 {
-    size_t threads = thread_count(runtime), files = files_for(threads);
+    size_t threads = thread_count(runtime), files = slice_files_for(threads);
     size_t room = sl_budget_share(runtime->budget, threads, beside, SIZE_MAX) - beside;
     size_t most = files < room / run_bytes ? files : room / run_bytes;
     return most < SL_MERGE_OPEN_LEAST ? SL_MERGE_OPEN_LEAST : most;

@@ -73,7 +73,8 @@ typedef struct sl_source {
     char *relative;                /* path below the table */
     struct sl_log_headers headers; /* of a native log */
 } sl_source;
-/* Some open sources, the least recently used one making room. Thread-safe. */
+/* Some open sources, the least recently used one making room: `most`, but no more than a quarter of the files that the process
+ * may have open. Thread-safe. */
 typedef struct sl_source_cache sl_source_cache;
 SL_MUST_USE sl_status sl_source_cache_new(size_t most, sl_source_cache **out);
 void sl_source_cache_free(sl_source_cache *cache); /* NULL is fine; sources in use live on */

@@ -11,6 +11,10 @@ struct file_options {
 };
 SL_MUST_USE sl_status file_options_load(const sl_table *table, const sl_type *rows, struct file_options *out);
 
+/* Files of a slice that stay open while it is looked at; of more than these each is opened when its turn comes, for there
+ * may be more than a process may have open. */
+#define SLICE_SOURCES_KEPT 64
+
 /* sl_slice_logs_load through a cache of open files. */
 SL_MUST_USE sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
                                       const struct sl_slice_log_schemas *schemas, sl_source_cache *cache,
@@ -49,6 +53,8 @@ void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine
 
 /* Memory that a file takes while the columns of the schema are merged, as its footer tells it. */
 SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *schema, size_t *out);
+/* Files that one of so many users may have open. */
+size_t slice_files_for(size_t users);
 /* What a merge of the inputs may open at once, and the memory that this takes. */
 struct open_limit {
     size_t runs, bytes;

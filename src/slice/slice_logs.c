@@ -7,9 +7,6 @@
 
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
-#define SOURCES_KEPT_MAX                                                                                     \
-    64 /* of a slice's logs: more are opened again as runs, where the merge limits their number */
-
 static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
                                      const struct sl_slice_log_schemas *schemas, struct sl_slice_log *log)
 {
@@ -136,8 +133,9 @@ sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
     for (size_t i = 0; i < logs.count; i++)
         logs.items[i].file = slice->logs[i];
     for (size_t i = 0; i < logs.count; i++) {
+        SL_GO(sl_check_cancel(&table->runtime));
         SL_GO(read_log(table, slice, schemas, cache, &logs.items[i]));
-        if (logs.count > SOURCES_KEPT_MAX) {
+        if (logs.count > SLICE_SOURCES_KEPT) {
             sl_source_unref(logs.items[i].source);
             logs.items[i].source = NULL;
         }

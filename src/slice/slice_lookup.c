@@ -44,7 +44,8 @@ static sl_status choose_schemas(struct lookup *l, bool base_only)
     }
     SL_TRY(slice_merging_schema(l->table, o->schema, o->table_schema, &l->schema));
     SL_TRY(sl_table_rules(l->table, l->schema, &rules));
-    l->newest_wins = rules.partial == SL_PARTIAL_NONE && (rules.mode == SL_COMMIT_TIME || rules.ordering_count == 0);
+    l->newest_wins =
+        rules.partial == SL_PARTIAL_NONE && (rules.mode == SL_COMMIT_TIME || rules.ordering_count == 0);
     return sl_delete_schema(&rules, &l->delete_schema);
 }
 
@@ -164,6 +165,7 @@ static sl_status find_in_rows(struct lookup *l, sl_stream *rows, bool sorted, st
     bool behind = false;
     while (!behind) {
         sl_batch *batch;
+        SL_TRY(sl_check_cancel(&l->table->runtime));
         SL_TRY(sl_stream_next(rows, &batch));
         if (!batch)
             break;
@@ -213,6 +215,37 @@ static sl_status add_run(struct lookup *l, const struct slice_input *input, sl_s
     return SL_OK;
 }
 
+static bool keeps_files(const struct lookup *l) { return l->inputs.count <= SLICE_SOURCES_KEPT; }
+
+/* The rows of a stream without what they are read from. Takes over `rows`. */
+static sl_status detach(sl_stream *rows, sl_stream **out)
+{
+    sl_batch **batches = NULL;
+    size_t count = 0, cap = 0;
+    sl_status status = SL_OK;
+    for (;;) {
+        if (count == cap) {
+            cap = cap ? cap * 2 : 4;
+            sl_batch **grown = sl_realloc_array(batches, cap, sizeof *grown);
+            if (!grown)
+                SL_GO(sl_nomem());
+            batches = grown;
+        }
+        SL_GO(sl_stream_next(rows, &batches[count]));
+        if (!batches[count])
+            break;
+        count++;
+    }
+    status = sl_stream_of_batches(rows->schema, batches, count, out);
+    count = 0; /* taken over */
+done:
+    for (size_t i = 0; i < count; i++)
+        sl_batch_unref(batches[i]);
+    sl_free(batches);
+    sl_stream_close(rows);
+    return status;
+}
+
 static sl_status read_file(struct lookup *l, struct slice_input *input, const sl_row_ranges *ranges)
 {
     const struct sl_lookup_options *o = l->options;
@@ -228,6 +261,8 @@ static sl_status read_file(struct lookup *l, struct slice_input *input, const sl
     if (h.rows.count == 0)
         goto done;
     SL_GO(sl_run_open(l->table, input->relative, &run, &rows));
+    if (!keeps_files(l))
+        SL_GO(detach(rows, &rows));
     status = add_run(l, input, rows, h.unsorted && l->delete_schema);
 done:
     sl_row_ranges_free(&h.rows);
@@ -254,6 +289,10 @@ static sl_status look_in_file(struct lookup *l, struct slice_input *input)
                          (uint64_t)(sl_parquet_rows(parquet) - sl_row_ranges_rows(&ranges)));
 done:
     sl_row_ranges_free(&ranges);
+    if (!keeps_files(l)) {
+        sl_source_unref(input->source);
+        input->source = NULL;
+    }
     return sl_context(status, "file %s", input->relative);
 }
 

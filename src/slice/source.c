@@ -2,7 +2,7 @@
  * Open data files. A footer is decoded once and shared; the cache serves those who ask for the same files again and
  * again, as lookups do. Names of data files are never used twice, so an entry cannot go stale.
  */
-#include "slice/slice.h"
+#include "slice/slice_int.h"
 #include <pthread.h>
 
 struct sl_source_cache {
@@ -70,7 +70,9 @@ done:
 sl_status sl_source_cache_new(size_t most, sl_source_cache **out)
 {
     sl_source_cache *cache;
+    size_t share = slice_files_for(2); /* those who look things up open files of their own */
     SL_NEW(cache);
+    most = most < share ? most : share > 0 ? share : 1;
     if (!(cache->items = sl_calloc(most, sizeof *cache->items))) {
         sl_free(cache);
         return sl_nomem();
@@ -131,8 +133,9 @@ static sl_status explain_missing(sl_status status)
 {
     return sl_status_code(status) != SL_E_NOT_FOUND
                ? status
-               : sl_hint(status, "its instant may have been rolled back, or the file cleaned away, since the read "
-                                 "began: read again; `sluice doctor` tells whether the table lacks files");
+               : sl_hint(status,
+                         "its instant may have been rolled back, or the file cleaned away, since the read "
+                         "began: read again; `sluice doctor` tells whether the table lacks files");
 }
 
 sl_status sl_source_open(const sl_table *table, const char *relative, sl_source_cache *cache, sl_source **out)

@@ -2,6 +2,7 @@
 #include "engine_support.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 static char folder[200], path[256];
 static const sl_type *schema;
@@ -219,6 +220,35 @@ static int look(sluice_table *t, const char *where, sluice_error *e)
 
 /* Whichever allocation fails, the call says so, nothing leaks, and the handle goes on. What pruning could not ask for want of
  * memory is read. */
+/* A slice may have more logs than a process may have files open, and each of them the key. */
+static void logs_may_be_more_than_open_files(void **state)
+{
+    (void)state;
+    enum { LOGS = 80, FILES = 48 };
+    static const char *const event_time[] = {"hoodie.table.recordkey.fields",
+                                             "k",
+                                             "hoodie.table.ordering.fields",
+                                             "v",
+                                             "hoodie.table.storage.layout",
+                                             "lsm_tree",
+                                             NULL};
+    struct rlimit before, few;
+    char line[64], want[64];
+    sluice_table *t = new_table(event_time);
+    for (int i = 0; i < LOGS; i++) {
+        snprintf(line, sizeof line, "{\"k\":\"a\",\"v\":%d}", i);
+        write_line(t, SLUICE_UPSERT, line);
+    }
+    snprintf(want, sizeof want, "{\"v\":%d}\n", LOGS - 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = FILES;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    value_is(t, "a", want);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    sluice_table_close(t);
+}
+
 static void survives_failing_allocations(void **state)
 {
     (void)state;
@@ -306,6 +336,7 @@ int main(void)
         cmocka_unit_test(partitions_narrow),
         cmocka_unit_test(what_cannot_be_looked_up_is_said),
         cmocka_unit_test(vanished_files_are_looked_for_again),
+        cmocka_unit_test(logs_may_be_more_than_open_files),
         cmocka_unit_test(survives_failing_allocations),
         cmocka_unit_test(threads_share_a_handle),
     };

@@ -65,6 +65,7 @@ struct model {
     bool writer_at_work; /* a write job is begun and not committed */
     char path[256];
     bool flushes_early; /* a writer begins its instant with its first rows */
+    bool scarce;        /* so little memory that it may begin at any row */
     bool lsm, simple_index, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
     int buckets;
@@ -202,7 +203,7 @@ static void reopen(struct model *m)
     m->table = NULL;
 #define SET(key, value) (options[n++] = (key), options[n++] = (value))
     SET("sluice.threads", threads[pick(&m->rng, 3)]);
-    if (chance(&m->rng, 50))
+    if ((m->scarce = chance(&m->rng, 50)))
         SET("sluice.memory", chance(&m->rng, 50) ? "16384" : "100KiB");
     if (chance(&m->rng, 50))
         SET("hoodie.parquet.page.size", "64");
@@ -604,7 +605,7 @@ static void execute_logs(struct model *m);
 static void change_meanwhile(struct model *m)
 {
     sluice_table *ours = m->table;
-    bool early = m->flushes_early;
+    bool early = m->flushes_early, scarce = m->scarce;
     int64_t choice = pick(&m->rng, 100);
     TRACE(m, "meanwhile:\n");
     m->table = NULL;
@@ -620,6 +621,7 @@ static void change_meanwhile(struct model *m)
     sluice_table_close(m->table);
     m->table = ours;
     m->flushes_early = early;
+    m->scarce = scarce;
     m->between = m->writer_at_work = false;
 }
 
@@ -640,7 +642,8 @@ static void write_whole(struct model *m, enum sluice_operation operation, struct
         n = chance(&m->rng, 50) ? count - at : 1 + (size_t)pick(&m->rng, (int64_t)(count - at));
         OK(writer_append(w, build_batch(m, ops + at, n, by_key), &e));
     }
-    if ((operation == SLUICE_UPSERT || by_key) && !m->between && chance(&m->rng, 15))
+    bool known = m->flushes_early || !m->scarce; /* whether it has begun */
+    if ((operation == SLUICE_UPSERT || by_key) && !m->between && known && chance(&m->rng, 15))
         change_meanwhile(m);
     OK(sluice_writer_commit(w, info, &e));
     sluice_writer_close(w);
@@ -665,7 +668,7 @@ static void task_rows(sl_batch *batch, const struct op *ops, uint32_t task, stru
 static void serve_meanwhile(struct model *m)
 {
     sluice_table *ours = m->table;
-    bool early = m->flushes_early;
+    bool early = m->flushes_early, scarce = m->scarce;
     TRACE(m, "beside a writer:\n");
     m->table = NULL;
     m->writer_at_work = true;
@@ -677,6 +680,7 @@ static void serve_meanwhile(struct model *m)
     sluice_table_close(m->table);
     m->table = ours;
     m->flushes_early = early;
+    m->scarce = scarce;
     m->writer_at_work = false;
 }
 

@@ -128,7 +128,6 @@ void explain_commit(const struct args *args, const sluice_table *table, const sl
     add(&c, "bytes_written", "bytes written", COUNT_BYTES, info->bytes);
     add(&c, "spilled_runs", "spilled runs", COUNT_NUMBER, info->spilled_runs);
     add(&c, "flushes", "early flushes", COUNT_NUMBER, info->flushes);
-    add(&c, "flushes", "flushes before the commit", COUNT_NUMBER, info->flushes);
     add_seconds(&c, "seconds", "time", info->seconds);
     print_counts(args, &c, "writing");
 }

@@ -1,6 +1,6 @@
 /*
  * Collecting rows to sort: they are copied into chunks in arrival order, under the budget. sorted_rows.c gives them back in
- * key order, spilled_runs.c what went to the disk in between.
+ * key order, sorter_runs.c spills them and hands out the runs.
  */
 #include "merge/merge_int.h"
 

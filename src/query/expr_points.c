@@ -95,6 +95,7 @@ sl_status expr_node_points(const struct expr_node *node, sl_array **out)
 
 /* ---- and, or ------------------------------------------------------------------------------------------- */
 
+/* *out is NULL when the expression may hold for any value, and on failure. */
 static sl_status points_of(const struct expr_node *node, const char *column, sl_array **out);
 
 /* The shortest of the lists that the members give. */
@@ -138,8 +139,7 @@ static sl_status points_of_or(const struct expr_node *node, const char *column, 
         limited = points && !status;
         if (limited)
             status = append(&b, points);
-        if (!status)
-            sl_array_unref(points);
+        sl_array_unref(points);
     }
     *out = NULL;
     if (!status && limited && b)

@@ -1,9 +1,7 @@
 /*
- * A scan: which slices may hold matching rows (partition values, then row-group statistics where no merge can
- * overrule them), their merged rows in parallel, the filter again on every row, the projection, the limit.
- *
- * What may be pruned before a merge is spec/lsm-layout.md 13: anything in a slice without logs; with logs
- * only by the record key, whose value all versions of a row share.
+ * A scan: which slices may hold matching rows (values of their partition, buckets of the keys), their merged rows in parallel,
+ * the filter again on every row, the projection, the limit. What is left out within a slice is said in scan_prune.c and
+ * slice/prune.c.
  */
 #include "query/scan_int.h"
 #include <string.h>

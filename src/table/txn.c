@@ -1,13 +1,13 @@
 /*
- * The commit protocol, the only way a table changes (design/architecture.md):
+ * The commit protocol, the only way a table changes (docs/ARCHITECTURE.md, the life of an upsert):
  *
  *   lock     leftovers of dead writers rolled back -> instant drawn -> requested -> inflight
  *   unlock   (marker -> data file, durable)* -> unnamed files removed
  *   lock     completed file created exclusively: the commit -> markers removed
  *
- * The lock is the timeline's (lock.c): between the two others may plan, execute and publish services. Writing actions
- * keep each other out all the time. A crash before the completed file leaves the old table plus leftovers that the next writer finds by their
- * markers; a crash after it leaves the new table.
+ * The lock is the timeline's (lock.c): between the two others may plan, execute and publish services. Writing actions keep
+ * each other out all the time. A crash before the completed file leaves the old table plus leftovers that the next writer
+ * finds by their markers; a crash after it leaves the new table.
  */
 #include "table/table_int.h"
 #include <pthread.h>

@@ -43,24 +43,16 @@ static int64_t room_of(const sl_data_file *base, const struct limits *l)
 static sl_status read_min_key(const sl_table *table, const char *partition, const sl_data_file *base,
                               char **out)
 {
-    char *relative = NULL, *path = NULL;
-    sl_file *file = NULL;
-    sl_parquet *parquet = NULL;
-    sl_status status = SL_OK;
-    SL_GO(sl_path_join(partition, base->name, &relative));
-    SL_GO(sl_table_path(table, relative, &path));
-    SL_GO(sl_storage_open(table->storage, path, &file));
-    SL_GO(sl_parquet_open(file, NULL, &parquet));
-    const char *key = sl_parquet_key_value(parquet, "hoodie_min_record_key");
-    *out = sl_strdup(key ? key : "");
-    if (!*out)
-        status = sl_nomem();
-done:
-    sl_parquet_close(parquet);
-    sl_file_close(file);
-    sl_free(path);
+    char *relative;
+    sl_source *source;
+    SL_TRY(sl_path_join(partition, base->name, &relative));
+    sl_status status = sl_source_open(table, relative, NULL, &source);
     sl_free(relative);
-    return status ? sl_context(status, "file %s", base->name) : SL_OK;
+    SL_TRY(status);
+    const char *key = sl_parquet_key_value(source->parquet, "hoodie_min_record_key");
+    *out = sl_strdup(key ? key : "");
+    sl_source_unref(source);
+    return *out ? SL_OK : sl_nomem();
 }
 
 struct small_file {
@@ -133,19 +125,15 @@ void pack_candidates_free(struct pack_candidates *c)
     memset(c, 0, sizeof *c);
 }
 
-static int compare_key(const uint8_t *key, size_t len, const char *other)
-{
-    size_t other_len = strlen(other), shorter = len < other_len ? len : other_len;
-    int c = memcmp(key, other, shorter);
-    return c ? c : len < other_len ? -1 : len > other_len;
-}
-
 /* The last candidate whose range begins at or before the key, else the first; from there outwards the first with room. */
 int64_t pack_choose(struct pack_candidates *c, const uint8_t *key, size_t len)
 {
     size_t home = 0;
-    while (home + 1 < c->count && compare_key(key, len, c->items[home + 1].min_key) >= 0)
-        home++;
+    for (const char *next; home + 1 < c->count; home++) {
+        next = c->items[home + 1].min_key;
+        if (bytes_compare(key, len, next, strlen(next)) < 0)
+            break;
+    }
     for (size_t distance = 0; distance < c->count; distance++)
         for (int side = 0; side < 2; side++) {
             bool is_there = side ? home + distance < c->count : distance <= home;

@@ -226,7 +226,7 @@ sl_status partition_keys_find(struct partition_keys *k, const uint8_t *key, size
     while (k->batch) {
         size_t n;
         const uint8_t *at = sl_bytes_at(k->batch->columns[0], k->row, &n);
-        int c = write_key_compare(at, n, key, len);
+        int c = bytes_compare(at, n, key, len);
         if (c > 0)
             return SL_OK;
         if (c == 0) {

@@ -13,12 +13,6 @@
 
 #define KEYS_FEW 65536 /* rows that are held back until it is known which pages may have their keys */
 
-int write_key_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len)
-{
-    int c = memcmp(a, b, a_len < b_len ? a_len : b_len);
-    return c ? c : a_len < b_len ? -1 : a_len > b_len;
-}
-
 /* ---- sorters of the targets ---------------------------------------------------------------------------- */
 
 /* One per group of the partition, the last for new groups; NULL until a row comes. */
@@ -156,7 +150,7 @@ static sl_status choose(struct tagging *t, const uint8_t *key, size_t len, int64
 
 static sl_status tag_row(struct tagging *t, const uint8_t *key, size_t len, int64_t *target)
 {
-    if (!t->any || write_key_compare(key, len, t->last_key.data, t->last_key.len) != 0) {
+    if (!t->any || bytes_compare(key, len, t->last_key.data, t->last_key.len) != 0) {
         SL_TRY(choose(t, key, len, &t->last_target));
         t->last_key.len = 0;
         SL_TRY(sl_buf_append(&t->last_key, key, len));

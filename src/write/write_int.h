@@ -212,7 +212,6 @@ SL_MUST_USE sl_status partition_keys_open(const struct flush *flush, const sl_pa
 SL_MUST_USE sl_status partition_keys_find(struct partition_keys *k, const uint8_t *key, size_t len,
                                           int64_t *group);
 void partition_keys_close(struct partition_keys *k); /* NULL is fine */
-int write_key_compare(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len); /* by bytes */
 
 /* A group with room for inserts. */
 struct pack_candidate {

@@ -26,7 +26,7 @@ void sl_write_result_add(struct sl_write_result *r, const sl_write_stat *stat)
     r->files++;
 }
 
-/* ---- routing */
+/* ---- routing ------------------------------------------------------------------------------------------- */
 
 static sl_status route_rows(const sl_table *table, const sl_batch *rows, uint32_t tasks, uint32_t *out)
 {
@@ -88,7 +88,7 @@ sl_status sl_route(const sl_table *table, enum sl_operation operation, sl_batch 
     return status;
 }
 
-/* ---- the job */
+/* ---- the job ------------------------------------------------------------------------------------------- */
 
 sl_status sl_write_job_begin(sl_table *table, enum sl_operation operation, uint32_t tasks, sl_write_job **out)
 {
@@ -136,8 +136,8 @@ static sl_status task_parse(const json_t *json, struct write_task *out)
     json_int_t operation, number, tasks;
     if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:I, s:I, s:I}", "instant", &out->instant, "operation",
                     &operation, "number", &number, "tasks", &tasks) ||
-        operation < SL_OP_INSERT || operation > SL_OP_INSERT_OVERWRITE_TABLE || number < 0 || tasks <= number ||
-        tasks > UINT32_MAX / GROUPS_PER_TASK)
+        operation < SL_OP_INSERT || operation > SL_OP_INSERT_OVERWRITE_TABLE || number < 0 ||
+        tasks <= number || tasks > UINT32_MAX / GROUPS_PER_TASK)
         return sl_input("this is no task of a write");
     out->operation = (enum sl_operation)operation;
     out->number = (uint32_t)number;

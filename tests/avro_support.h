@@ -2,12 +2,7 @@
 #ifndef TESTS_AVRO_SUPPORT_H
 #define TESTS_AVRO_SUPPORT_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "avro/avro.h"
 #include <stdio.h>
 
@@ -35,23 +30,6 @@ SL_INLINE struct file_bytes test_file(const char *path)
     file.data[file.len] = 0;
     return file;
 }
-
-SL_INLINE void ok_at(sl_status status, int line)
-{
-    if (status != SL_OK)
-        fail_msg("line %d: %s", line, sl_status_message(status));
-}
-#define OK(expr) ok_at((expr), __LINE__)
-
-SL_INLINE void fails_at(sl_status status, enum sl_code code, const char *part, int line)
-{
-    if (sl_status_code(status) != code || !strstr(sl_status_message(status), part))
-        fail_msg("line %d: expected code %d with '%s', got %d: %s", line, (int)code, part,
-                 (int)sl_status_code(status), sl_status_message(status));
-    sl_status_free(status);
-}
-/* The expression fails with this code and a message that holds this text. */
-#define FAILS(expr, code, part) fails_at((expr), (code), (part), __LINE__)
 
 SL_INLINE void json_same_at(const json_t *got, const json_t *want, const char *what, int line)
 {

@@ -3,12 +3,7 @@
  * and the malformed files, which must be refused. SL_PARQUET_TESTING names the folder (NAME.parquet,
  * NAME.expected.jsonl.zst, bad/NAME.parquet).
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "fuzz/parquet_fuzz.c"
 #include "parquet/parquet.h"
 #include "unit/parquet_rows.h"
@@ -210,16 +205,6 @@ static void malformed_files_are_refused(void **state)
 #define MUTANT_SECONDS   10 /* nothing here takes one */
 #define MUTANTS_KIB_MOST (INT64_C(1200) << 10)
 
-static uint64_t random_state;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static void read_mutant(const char *path, const uint8_t *data, size_t len, size_t at)
 {
     double start = sl_monotonic();
@@ -275,14 +260,11 @@ static void changed_bytes_do_no_harm(void **state)
     (void)state;
     char bad[1024];
     struct rusage usage;
-    const char *seed = getenv("SEED");
-    uint64_t first = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    random_state = first * 2654435761u + 1;
+    random_start();
     snprintf(bad, sizeof bad, "%s/bad", folder());
     size_t rounds = mutate_folder(folder()) + mutate_folder(bad);
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
-    print_message("%zu single bytes changed, SEED=%" PRIu64 ", at most %ld KiB\n", rounds, first,
-                  usage.ru_maxrss);
+    print_message("%zu single bytes changed, at most %ld KiB\n", rounds, usage.ru_maxrss);
     assert_true(usage.ru_maxrss < MUTANTS_KIB_MOST);
 }
 

@@ -154,16 +154,7 @@ static void log_rows_of_spark(void **state)
 
 /* ---- random schemas and rows --------------------------------------------------------------------------- */
 
-static uint64_t random_state;
 static int names_made;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    return random_state ^= random_state << 17;
-}
-static uint64_t random_below(uint64_t n) { return random_next() % n; }
 
 static json_t *logical(const char *base, const char *name)
 {
@@ -360,10 +351,7 @@ static void check_random_rows(const json_t *schema)
 static void random_rows(void **state)
 {
     (void)state;
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    print_message("SEED=%" PRIu64 "\n", random_state);
-    random_state = random_state * 0x9e3779b97f4a7c15u | 1;
+    random_start();
     for (int i = 0; i < 300; i++) {
         json_t *schema = random_record(0);
         check_random_rows(schema);

@@ -572,22 +572,6 @@ static void decimals_of_any_width(void **state)
 
 /* ---- hostile input ------------------------------------------------------------------------------------- */
 
-static uint64_t random_state;
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    return random_state ^= random_state << 17;
-}
-
-static void random_start(void)
-{
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    print_message("SEED=%" PRIu64 "\n", random_state);
-    random_state = random_state * 0x9e3779b97f4a7c15u | 1;
-}
-
 /* Every reader of containers; failures are fine, crashes and floods of memory are not. */
 static void read_everything(const uint8_t *data, size_t len)
 {

@@ -8,16 +8,6 @@
 
 #define SCHEMA "k string, ts long, v string, f double, tags list<string>, _hoodie_is_deleted boolean"
 
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
-
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
 /* Keys of all kinds grow with their number, as bytes. */
@@ -147,31 +137,37 @@ static sl_txn *begin(struct group *g)
     return txn;
 }
 
+/* A commit of one file. */
+static void put_file(struct group *g, enum sl_file_kind kind, uint64_t first, uint64_t end, uint64_t share)
+{
+    sl_txn *txn = begin(g);
+    write_file(g, txn, kind, first, end, share);
+    OK(sl_txn_commit(txn, g->schema.data_text, NULL));
+}
+
 /* Keys of a log: the newest, few from anywhere, many from a stretch, or ones behind all of the base. */
 static void write_log(struct group *g, uint64_t base_keys)
 {
-    sl_txn *txn = begin(g);
     enum sl_file_kind kind = random_below(4) ? SL_FILE_LOG : SL_FILE_DELETES;
     uint64_t first = random_below(base_keys);
     g->marks = random_below(3) == 0;
     g->no_duplicates = random_below(2);
     switch (random_below(5)) {
     case 0:
-        write_file(g, txn, kind, base_keys - base_keys / 20, base_keys + base_keys / 50, 2);
+        put_file(g, kind, base_keys - base_keys / 20, base_keys + base_keys / 50, 2);
         break;
     case 1:
-        write_file(g, txn, kind, 0, base_keys, 1 + base_keys / 3);
+        put_file(g, kind, 0, base_keys, 1 + base_keys / 3);
         break;
     case 2:
-        write_file(g, txn, kind, first, first + base_keys / 10, 1 + random_below(20));
+        put_file(g, kind, first, first + base_keys / 10, 1 + random_below(20));
         break;
     case 3:
-        write_file(g, txn, kind, base_keys, base_keys + 900, 1 + random_below(2));
+        put_file(g, kind, base_keys, base_keys + 900, 1 + random_below(2));
         break;
     default:
-        write_file(g, txn, kind, base_keys, base_keys + 100, 1);
+        put_file(g, kind, base_keys, base_keys + 100, 1);
     }
-    OK(sl_txn_commit(txn, g->schema.data_text, NULL));
     g->marks = g->no_duplicates = false;
 }
 
@@ -366,9 +362,7 @@ static void random_groups(void **state)
     for (int round = rounds ? atoi(rounds) : 4; round > 0; round--) {
         struct group g = group_new();
         uint64_t keys = 300 + random_below(4000);
-        sl_txn *txn = begin(&g);
-        write_file(&g, txn, SL_FILE_BASE, random_below(100), keys, 1 + random_below(3));
-        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        put_file(&g, SL_FILE_BASE, random_below(100), keys, 1 + random_below(3));
         for (int generation = 0; generation < 4; generation++) {
             for (uint64_t logs = 1 + random_below(3); logs > 0; logs--)
                 write_log(&g, keys);
@@ -385,22 +379,27 @@ static void random_groups(void **state)
 
 /* ---- by hand ------------------------------------------------------------------------------------------- */
 
+/* Short keys, in pages of so many rows. */
+static struct group group_by_hand(const char *page_rows)
+{
+    struct group g = group_new();
+    g.kind = KEY_SHORT;
+    g.no_duplicates = true;
+    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", page_rows, NULL});
+    return g;
+}
+
 /* The newest keys change: pages of the others are copied as they are, and decoded are the pages that are met. */
 static void only_what_is_met_is_decoded(void **state)
 {
     (void)state;
-    struct group g = group_new();
+    struct group g = group_by_hand("100");
     sl_read_stats stats = {0};
     struct compacted out;
-    g.kind = KEY_SHORT;
-    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
+    g.no_duplicates = false;
+    put_file(&g, SL_FILE_BASE, 0, 3000, 1);
+    put_file(&g, SL_FILE_LOG, 2950, 3010, 1);
     sl_txn *txn = begin(&g);
-    write_file(&g, txn, SL_FILE_BASE, 0, 3000, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-    txn = begin(&g);
-    write_file(&g, txn, SL_FILE_LOG, 2950, 3010, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-    txn = begin(&g);
     compact(&g, txn, true, &stats, &out);
     sl_txn_abort(txn);
     assert_true(stats.rows_copied >= 2900 && stats.rows_copied < 3100); /* a few keys are there twice */
@@ -415,20 +414,12 @@ static void only_what_is_met_is_decoded(void **state)
 static void keys_on_borders(void **state)
 {
     (void)state;
-    struct group g = group_new();
+    struct group g = group_by_hand("100");
     sl_read_stats stats = {0};
-    g.kind = KEY_SHORT;
-    g.no_duplicates = true;
-    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
-    sl_txn *txn = begin(&g);
-    write_file(&g, txn, SL_FILE_BASE, 0, 2000, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    put_file(&g, SL_FILE_BASE, 0, 2000, 1);
     static const uint64_t numbers[] = {599, 1200, 1999};
-    for (size_t i = 0; i < 3; i++) {
-        txn = begin(&g);
-        write_file(&g, txn, SL_FILE_LOG, numbers[i], numbers[i] + 1, 1);
-        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-    }
+    for (size_t i = 0; i < 3; i++)
+        put_file(&g, SL_FILE_LOG, numbers[i], numbers[i] + 1, 1);
     compact_both_ways(&g, &stats);
     assert_int_equal(stats.rows_copied, 500 + 600 + 600);
     group_gone(&g);
@@ -447,19 +438,12 @@ static void logs_are_copied(void **state)
     static const struct log_case cases[] = {
         {true, false, 1000 + 1900}, {false, false, 1000}, {true, true, 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct group g = group_new();
+        struct group g = group_by_hand("100");
         sl_read_stats stats = {0};
-        g.kind = KEY_SHORT;
-        g.no_duplicates = true;
-        table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
-        sl_txn *txn = begin(&g);
-        write_file(&g, txn, SL_FILE_BASE, 0, 1000, 1);
-        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-        txn = begin(&g);
+        put_file(&g, SL_FILE_BASE, 0, 1000, 1);
         g.no_duplicates = cases[i].no_duplicates;
         g.marks = cases[i].marks;
-        write_file(&g, txn, SL_FILE_LOG, 2000, 4000, 1);
-        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+        put_file(&g, SL_FILE_LOG, 2000, 4000, 1);
         compact_both_ways(&g, &stats);
         assert_int_equal(stats.rows_copied, cases[i].copied);
         group_gone(&g);
@@ -471,18 +455,11 @@ static void logs_are_copied(void **state)
 static void a_repeated_key_is_not_parted(void **state)
 {
     (void)state;
-    struct group g = group_new();
+    struct group g = group_by_hand("100");
     sl_read_stats stats = {0};
-    g.kind = KEY_SHORT;
-    g.no_duplicates = true;
-    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "100", NULL});
-    sl_txn *txn = begin(&g);
-    write_file(&g, txn, SL_FILE_BASE, 2550, 2551, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-    txn = begin(&g);
+    put_file(&g, SL_FILE_BASE, 2550, 2551, 1);
     g.twice = 2499;
-    write_file(&g, txn, SL_FILE_LOG, 2000, 3000, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    put_file(&g, SL_FILE_LOG, 2000, 3000, 1);
     compact_both_ways(&g, &stats);
     group_gone(&g);
 }
@@ -491,21 +468,14 @@ static void a_repeated_key_is_not_parted(void **state)
 static void row_groups_stay_few(void **state)
 {
     (void)state;
-    struct group g = group_new();
+    struct group g = group_by_hand("20");
     sl_read_stats stats = {0};
     struct compacted out;
-    g.kind = KEY_SHORT;
-    g.no_duplicates = true;
-    table_reopen(&g.t, (const char *const[]){"sluice.parquet.page.rows", "20", NULL});
-    sl_txn *txn = begin(&g);
-    write_file(&g, txn, SL_FILE_BASE, 0, 4000, 1);
-    OK(sl_txn_commit(txn, g.schema.data_text, NULL));
+    put_file(&g, SL_FILE_BASE, 0, 4000, 1);
     for (uint64_t generation = 0; generation < 3; generation++) {
         g.step = 80;
-        txn = begin(&g);
-        write_file(&g, txn, SL_FILE_LOG, 10, 4000, 1);
-        OK(sl_txn_commit(txn, g.schema.data_text, NULL));
-        txn = begin(&g);
+        put_file(&g, SL_FILE_LOG, 10, 4000, 1);
+        sl_txn *txn = begin(&g);
         compact(&g, txn, true, &stats, &out);
         OK(sl_txn_commit(txn, g.schema.data_text, NULL));
         assert_true(out.row_groups > 10 && out.row_groups <= 17);
@@ -515,25 +485,15 @@ static void row_groups_stay_few(void **state)
     group_gone(&g);
 }
 
-static int seed(void **state)
-{
-    (void)state;
-    const char *text = getenv("SEED");
-    uint64_t number = text ? strtoull(text, NULL, 10) : (uint64_t)sl_now_ms();
-    random_state = number * 2654435761u + 1;
-    printf("SEED=%llu\n", (unsigned long long)number);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(random_groups, seed),
-        cmocka_unit_test_setup(only_what_is_met_is_decoded, seed),
-        cmocka_unit_test_setup(keys_on_borders, seed),
-        cmocka_unit_test_setup(logs_are_copied, seed),
-        cmocka_unit_test_setup(a_repeated_key_is_not_parted, seed),
-        cmocka_unit_test_setup(row_groups_stay_few, seed),
+        cmocka_unit_test_setup(random_groups, random_set_up),
+        cmocka_unit_test_setup(only_what_is_met_is_decoded, random_set_up),
+        cmocka_unit_test_setup(keys_on_borders, random_set_up),
+        cmocka_unit_test_setup(logs_are_copied, random_set_up),
+        cmocka_unit_test_setup(a_repeated_key_is_not_parted, random_set_up),
+        cmocka_unit_test_setup(row_groups_stay_few, random_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,34 +1,9 @@
 /* What the writer's options ask for: encoders against bytes made by hand, Bloom filters, choices, copied row groups. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/read_int.h"
 #include "parquet/write_int.h"
 
 #include <stdio.h>
-
-static void ok_at(sl_status status, int line)
-{
-    if (status) {
-        print_error("line %d: %s\n", line, sl_status_message(status));
-        sl_status_free(status);
-        fail();
-    }
-}
-#define OK(expr) ok_at((expr), __LINE__)
-
-static void fails_with(sl_status status, enum sl_code code, const char *part)
-{
-    assert_int_equal(sl_status_code(status), code);
-    if (!strstr(sl_status_message(status), part)) {
-        print_error("\"%s\" lacks \"%s\"\n", sl_status_message(status), part);
-        fail();
-    }
-    sl_status_free(status);
-}
 
 static void assert_hex_at(const sl_buf *buf, const char *hex, int line)
 {
@@ -343,7 +318,7 @@ static void refused(const sl_type *schema, const struct sl_parquet_write_options
     sl_output *output;
     sl_parquet_writer *w = NULL;
     OK(sl_output_to_buf(&data, &output));
-    fails_with(sl_parquet_writer_new(output, schema, options, &w), SL_E_INPUT, part);
+    FAILS(sl_parquet_writer_new(output, schema, options, &w), SL_E_INPUT, part);
     sl_output_abort(output);
     sl_buf_free(&data);
 }
@@ -611,8 +586,7 @@ static void test_copy_units(void **state)
     OK(sl_output_to_buf(&copied, &output));
     OK(sl_parquet_writer_new(output, schema, &options, &w));
     OK(sl_parquet_writer_copy_rows(w, p, 0, 300, 400, NULL, 0));
-    fails_with(sl_parquet_writer_copy_rows(w, p, 0, 900, 100, NULL, 0), SL_E_INPUT,
-               "no 100 rows from row 900");
+    FAILS(sl_parquet_writer_copy_rows(w, p, 0, 900, 100, NULL, 0), SL_E_INPUT, "no 100 rows from row 900");
     OK(sl_parquet_writer_finish(w, NULL));
     OK(sl_output_finish(output));
     open_buf(&copied, &copy_file, &copy);
@@ -638,7 +612,7 @@ static void test_copy_units(void **state)
     sl_buf_free(&copied);
     OK(sl_output_to_buf(&copied, &output));
     OK(sl_parquet_writer_new(output, schema, &options, &w));
-    fails_with(sl_parquet_writer_copy_rows(w, p, 0, 300, 450, NULL, 0), SL_E_INPUT, "are not whole pages");
+    FAILS(sl_parquet_writer_copy_rows(w, p, 0, 300, 450, NULL, 0), SL_E_INPUT, "are not whole pages");
     sl_parquet_writer_free(w);
     sl_output_abort(output);
     sl_buf_free(&copied);
@@ -659,7 +633,7 @@ static void refuse_copy(const char *from, const char *to, const char *created_by
     OK(sl_schema_parse(to, &b));
     write_file(a, &(struct sl_parquet_write_options){.created_by = created_by}, 10, &data);
     open_buf(&data, &file, &p);
-    fails_with(copy_first(b, p, constant, &copied), code, part);
+    FAILS(copy_first(b, p, constant, &copied), code, part);
     sl_parquet_close(p);
     sl_file_close(file);
     sl_buf_free(&data);

@@ -2,25 +2,10 @@
  * 32-bit traps in writing and reading Parquet: options of 2 GiB and more, and, with SL_TEST_LONG (4.7 GB of disk, 3 GB of
  * memory), row groups above 2 GiB that begin beyond 4 GiB. Files made by hand with such offsets are in parquet_select_test.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/parquet.h"
 #include "parquet_rows.h"
 #include <stdio.h>
-
-static void ok_at(sl_status status, int line)
-{
-    if (status) {
-        print_error("line %d: %s\n", line, sl_status_message(status));
-        sl_status_free(status);
-        fail();
-    }
-}
-#define OK(expr) ok_at((expr), __LINE__)
 
 /* ---- options ------------------------------------------------------------------------------------------- */
 

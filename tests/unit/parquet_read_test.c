@@ -2,12 +2,7 @@
  * The reading half of parquet: files of every codec, page version, encoding and nesting (tests/data/parquet)
  * in every way of asking for rows; each encoding on hand-made bytes; damaged files; failing allocations.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/read_int.h"
 #include "parquet/thrift.h"
 #include "unit/parquet_rows.h"
@@ -21,36 +16,6 @@ static void check_ok(sl_status status, const char *what)
 {
     if (status)
         fail_msg("%s: %s", what, sl_status_message(status));
-}
-
-static void check_code(sl_status status, enum sl_code code, const char *part)
-{
-    if (sl_status_code(status) != code || !strstr(sl_status_message(status), part))
-        fail_msg("got %d %s, expected %d with '%s'", (int)sl_status_code(status), sl_status_message(status),
-                 (int)code, part);
-    sl_status_free(status);
-}
-
-static uint64_t seed, random_state;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-static uint64_t random_below(uint64_t n) { return random_next() % n; }
-
-static int seed_random(void **state)
-{
-    (void)state;
-    const char *text = getenv("SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)sl_now_ms();
-    random_state = seed * 2654435761u + 1;
-    printf("SEED=%" PRIu64 "\n", seed);
-    return 0;
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -198,7 +163,7 @@ static void unmapped_files_match(void **state)
             if (status == SL_OK)
                 compare_text(names[i], &got, s.expected, strlen(s.expected));
             else
-                check_code(status, SL_E_IO, "");
+                FAILS(status, SL_E_IO, "");
             sl_storage_free(faulty);
         }
         sl_buf_free(&got);
@@ -311,10 +276,10 @@ static void projection_orders_columns(void **state)
     sl_stream_close(stream);
     const char *missing[] = {"id", "nobody"};
     options = (struct sl_parquet_scan_options){.columns = missing, .column_count = 2};
-    check_code(sl_parquet_scan(p, &options, &stream), SL_E_NOT_FOUND, "nobody");
+    FAILS(sl_parquet_scan(p, &options, &stream), SL_E_NOT_FOUND, "nobody");
     struct sl_row_range beyond = {100, 21};
     options = (struct sl_parquet_scan_options){.ranges = &beyond, .range_count = 1};
-    check_code(sl_parquet_scan(p, &options, &stream), SL_E_INPUT, "row range");
+    FAILS(sl_parquet_scan(p, &options, &stream), SL_E_INPUT, "row range");
     sl_parquet_close(p);
     sl_file_close(file);
     sample_free(&s);
@@ -368,7 +333,7 @@ static void facts_and_bounds(void **state)
     assert_true(with_bounds > 10);
     sl_batch_unref(batch);
     sl_stream_close(stream);
-    check_code(sl_parquet_column_bounds(p, 0, 99, &bounds), SL_E_INPUT, "no column");
+    FAILS(sl_parquet_column_bounds(p, 0, 99, &bounds), SL_E_INPUT, "no column");
     sl_parquet_close(p);
     sl_file_close(file);
     sample_free(&s);
@@ -459,7 +424,7 @@ static void checksum_is_verified(void **state)
     sl_buf got = {0};
     sample_load("flat_none", &s);
     s.bytes.data[200] ^= 0x10; /* inside the first pages */
-    check_code(sample_rows(&s, NULL, &got), SL_E_CORRUPT, "checksum");
+    FAILS(sample_rows(&s, NULL, &got), SL_E_CORRUPT, "checksum");
     sl_buf_free(&got);
     sample_free(&s);
 }
@@ -480,7 +445,7 @@ static void failing_allocations_are_reported(void **state)
             sl_test_fail_allocation(0, false);
             done = status == SL_OK;
             if (!done)
-                check_code(status, SL_E_MEMORY, "");
+                FAILS(status, SL_E_MEMORY, "");
             assert_true(nth < 200000);
         }
         sl_buf_free(&got);
@@ -512,7 +477,7 @@ static void not_parquet_is_refused(void **state)
         check_ok(sl_file_of_memory(cases[i].bytes, cases[i].len, "name-of-file", &file), "file");
         sl_status status = sl_parquet_open(file, NULL, &p);
         assert_non_null(strstr(sl_status_message(status), "name-of-file"));
-        check_code(status, cases[i].code, cases[i].part);
+        FAILS(status, cases[i].code, cases[i].part);
         sl_file_close(file);
     }
 }
@@ -529,7 +494,7 @@ static void check_refusal(const struct sample *s, const sl_buf *footer, const ch
     check_ok(sl_buf_append(&file, s->bytes.data, s->bytes.len - old), "data");
     check_ok(sl_buf_append(&file, footer->data, footer->len), "footer");
     check_ok(sl_buf_append(&file, tail, sizeof tail), "tail");
-    check_code(sample_rows(&(struct sample){.bytes = file}, NULL, &rows), SL_E_UNSUPPORTED, part);
+    FAILS(sample_rows(&(struct sample){.bytes = file}, NULL, &rows), SL_E_UNSUPPORTED, part);
     sl_buf_free(&file);
     sl_buf_free(&rows);
 }
@@ -754,7 +719,7 @@ static void bad_schemas_are_refused(void **state)
     sl_arena *arena;
     struct parquet_schema schema;
     check_ok(sl_arena_new(&arena), "arena");
-    check_code(schema_of(deep, 100, arena, &schema), SL_E_UNSUPPORTED, "nested over");
+    FAILS(schema_of(deep, 100, arena, &schema), SL_E_UNSUPPORTED, "nested over");
     sl_arena_free(arena);
 }
 
@@ -780,7 +745,7 @@ static void footers_survive_a_round_trip(void **state)
         assert_true(once.len + once.len / 2 >
                     len); /* only what we do not know was left out (size statistics) */
         for (size_t cut = 0; cut < len; cut += 1 + len / 200) /* and never reads behind its end */
-            check_code(parquet_file_metadata_decode(footer, cut, 0, arena, &again), SL_E_CORRUPT, "footer");
+            FAILS(parquet_file_metadata_decode(footer, cut, 0, arena, &again), SL_E_CORRUPT, "footer");
         sl_buf_free(&once);
         sl_buf_free(&twice);
         sl_arena_free(arena);
@@ -974,7 +939,7 @@ static void deltas_of_every_width(void **state)
             }
             if (count > 0)
                 assert_memory_equal(got, values, count * sizeof *got);
-            check_code(parquet_delta_read(&d, got, 1), SL_E_CORRUPT, "0 values left");
+            FAILS(parquet_delta_read(&d, got, 1), SL_E_CORRUPT, "0 values left");
             sl_free(exact);
         }
 }
@@ -987,13 +952,13 @@ static void bad_deltas_are_refused(void **state)
                          cut[] = {0x80, 0x01, 4, 40, 0, 0, 8, 8, 0, 0, 1, 2, 3};
     struct parquet_delta d;
     uint64_t out[40];
-    check_code(parquet_delta_init(&d, odd_block, sizeof odd_block), SL_E_CORRUPT, "blocks of 129");
-    check_code(parquet_delta_init(&d, no_miniblocks, sizeof no_miniblocks), SL_E_CORRUPT, "0 miniblocks");
-    check_code(parquet_delta_init(&d, short_header, sizeof short_header), SL_E_CORRUPT, "too early");
+    FAILS(parquet_delta_init(&d, odd_block, sizeof odd_block), SL_E_CORRUPT, "blocks of 129");
+    FAILS(parquet_delta_init(&d, no_miniblocks, sizeof no_miniblocks), SL_E_CORRUPT, "0 miniblocks");
+    FAILS(parquet_delta_init(&d, short_header, sizeof short_header), SL_E_CORRUPT, "too early");
     check_ok(parquet_delta_init(&d, wide, sizeof wide), "init");
-    check_code(parquet_delta_read(&d, out, 3), SL_E_CORRUPT, "width of 65 bits");
+    FAILS(parquet_delta_read(&d, out, 3), SL_E_CORRUPT, "width of 65 bits");
     check_ok(parquet_delta_init(&d, cut, sizeof cut), "init");
-    check_code(parquet_delta_read(&d, out, 40), SL_E_CORRUPT, "too early");
+    FAILS(parquet_delta_read(&d, out, 40), SL_E_CORRUPT, "too early");
 }
 
 static sl_status strings_of(enum parquet_physical physical, int encoding, const uint8_t *bytes, size_t len,
@@ -1017,10 +982,10 @@ static void strings_by_hand(void **state)
     assert_int_equal(s.count, 3);
     assert_int_equal(s.offsets[3], 5);
     assert_memory_equal(s.data, "hiyou", 5);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain, 4, &s), SL_E_CORRUPT,
-               "too early");
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain - 1, 3, &s), SL_E_CORRUPT,
-               "past its page");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain, 4, &s), SL_E_CORRUPT,
+          "too early");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_PLAIN, plain, sizeof plain - 1, 3, &s), SL_E_CORRUPT,
+          "past its page");
     /* axis, axle, babble, babyhood: the format's own example */
     uint8_t bytes[400];
     const uint64_t prefixes[] = {0, 2, 0, 3}, suffixes[] = {4, 2, 6, 5};
@@ -1031,14 +996,14 @@ static void strings_by_hand(void **state)
              "delta byte array");
     assert_memory_equal(s.data, "axisaxlebabblebabyhood", 22);
     assert_int_equal(s.offsets[2], 8);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 16, 4, &s), SL_E_CORRUPT,
-               "suffixes");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 16, 4, &s), SL_E_CORRUPT,
+          "suffixes");
     const uint64_t long_prefix[] = {1, 2, 0, 3};
     len = put_deltas(bytes, long_prefix, 4);
     len += put_deltas(bytes + len, suffixes, 4);
     memset(bytes + len, 'x', 17);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s), SL_E_CORRUPT,
-               "prefix");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_BYTE_ARRAY, bytes, len + 17, 4, &s), SL_E_CORRUPT,
+          "prefix");
     len = put_deltas(bytes, suffixes, 4);
     memcpy(bytes + len, "axislebabbleyhood", 17);
     check_ok(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len + 17, 4, &s),
@@ -1047,10 +1012,10 @@ static void strings_by_hand(void **state)
     assert_int_equal(s.offsets[3], 12);
     const uint64_t negative[] = {UINT64_MAX};
     len = put_deltas(bytes, negative, 1);
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len, 1, &s),
-               SL_E_CORRUPT, "lengths");
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_ALP, bytes, len, 1, &s), SL_E_UNSUPPORTED, "ALP");
-    check_code(strings_of(PARQUET_BYTE_ARRAY, PARQUET_RLE, bytes, len, 1, &s), SL_E_UNSUPPORTED, "RLE");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_DELTA_LENGTH_BYTE_ARRAY, bytes, len, 1, &s), SL_E_CORRUPT,
+          "lengths");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_ALP, bytes, len, 1, &s), SL_E_UNSUPPORTED, "ALP");
+    FAILS(strings_of(PARQUET_BYTE_ARRAY, PARQUET_RLE, bytes, len, 1, &s), SL_E_UNSUPPORTED, "RLE");
     parquet_strings_free(&s);
 }
 
@@ -1078,10 +1043,9 @@ static void byte_stream_split_by_hand(void **state)
         check_ok(parquet_values_fixed(&v, got + 23 * width, COUNT - 23), "the rest");
         assert_memory_equal(got, values, 20 * width);
         assert_memory_equal(got + 23 * width, values + 23 * width, (COUNT - 23) * width);
-        check_code(parquet_values_fixed(&v, got, 1), SL_E_CORRUPT, "too early");
-        check_code(
-            parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width - 1),
-            SL_E_CORRUPT, "byte stream split");
+        FAILS(parquet_values_fixed(&v, got, 1), SL_E_CORRUPT, "too early");
+        FAILS(parquet_values_init(&v, physical, width, PARQUET_BYTE_STREAM_SPLIT, streams, COUNT * width - 1),
+              SL_E_CORRUPT, "byte stream split");
     }
 }
 
@@ -1100,7 +1064,7 @@ static void conversions_by_hand(void **state)
         in[0] = 0x7f;
         sl_status status = parquet_convert(PARQUET_FIXED_TO_DECIMAL, in, width, 1, out);
         if (width > 16) {
-            check_code(status, SL_E_CORRUPT, "128 bits");
+            FAILS(status, SL_E_CORRUPT, "128 bits");
             continue;
         }
         check_ok(status, "decimal");
@@ -1119,7 +1083,7 @@ static void conversions_by_hand(void **state)
     check_ok(parquet_convert(PARQUET_INT96_TO_MICROS, int96, 12, 1, out), "int96");
     assert_true((int64_t)load_le64(out) == -1);
     store_le32(int96 + 8, 0x7fffffff);
-    check_code(parquet_convert(PARQUET_INT96_TO_MICROS, int96, 12, 1, out), SL_E_CORRUPT, "out of range");
+    FAILS(parquet_convert(PARQUET_INT96_TO_MICROS, int96, 12, 1, out), SL_E_CORRUPT, "out of range");
 }
 
 static void bitmap_helpers(void **state)
@@ -1181,8 +1145,7 @@ static void codecs_check_sizes(void **state)
     check_ok(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4 + 8, 6, out, 5),
              "raw block under the same number");
     assert_memory_equal(out, "hello", 5);
-    check_code(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 6), SL_E_CORRUPT,
-               "lz4");
+    FAILS(parquet_decompress(&d, PARQUET_CODEC_LZ4_HADOOP, lz4, sizeof lz4, out, 6), SL_E_CORRUPT, "lz4");
     uint8_t frame[64];
     size_t frame_len = LZ4F_compressFrame(frame, sizeof frame, "hello", 5, NULL);
     assert_false(LZ4F_isError(frame_len));
@@ -1192,12 +1155,11 @@ static void codecs_check_sizes(void **state)
     assert_memory_equal(out, "hello", 5);
     static const uint8_t snappy[] = {5, 16, 'h', 'e', 'l', 'l', 'o'};
     check_ok(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 5), "snappy");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 1 << 30),
-               SL_E_CORRUPT, "SNAPPY");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_GZIP, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT,
-               "GZIP");
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_LZO, snappy, sizeof snappy, 5), SL_E_UNSUPPORTED,
-               "LZO");
+    FAILS(parquet_decompress_plausible(PARQUET_CODEC_SNAPPY, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT,
+          "SNAPPY");
+    FAILS(parquet_decompress_plausible(PARQUET_CODEC_GZIP, snappy, sizeof snappy, 1 << 30), SL_E_CORRUPT,
+          "GZIP");
+    FAILS(parquet_decompress_plausible(PARQUET_CODEC_LZO, snappy, sizeof snappy, 5), SL_E_UNSUPPORTED, "LZO");
     parquet_decompressor_free(&d);
 }
 
@@ -1229,5 +1191,5 @@ int main(void)
         cmocka_unit_test(bitmap_helpers),
         cmocka_unit_test(codecs_check_sizes),
     };
-    return cmocka_run_group_tests(tests, seed_random, NULL);
+    return cmocka_run_group_tests(tests, random_set_up, NULL);
 }

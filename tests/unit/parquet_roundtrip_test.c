@@ -1,36 +1,9 @@
 /* Random schemas and rows through writer and reader: what comes back must be what went in. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/parquet.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static uint64_t random_state;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-static uint64_t random_below(uint64_t n) { return random_next() % n; }
-
-static void ok_at(sl_status status, int line)
-{
-    if (status) {
-        print_error("line %d: %s\n", line, sl_status_message(status));
-        sl_status_free(status);
-        fail();
-    }
-}
-#define OK(expr) ok_at((expr), __LINE__)
 
 /* ---- random types -------------------------------------------------------------------------------------- */
 
@@ -693,10 +666,7 @@ static void test_dictionary_source(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)sl_now_ms();
-    print_message("SEED=%llu\n", (unsigned long long)random_state);
-    random_state = random_state * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    random_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_dictionary_source),

@@ -2,12 +2,7 @@
  * Reading only what is wanted: bounds of pages, Bloom filters, lists of row ranges; and reading what is large: batches
  * that must be cut, offsets beyond 4 GiB, claims that are not believed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/read_int.h"
 #include <stdio.h>
 
@@ -17,34 +12,6 @@ static void check_ok(sl_status status, const char *what)
 {
     if (status)
         fail_msg("%s: %s", what, sl_status_message(status));
-}
-
-static void check_code(sl_status status, enum sl_code code, const char *part)
-{
-    if (sl_status_code(status) != code || !strstr(sl_status_message(status), part))
-        fail_msg("got %d %s, expected %d with '%s'", (int)sl_status_code(status), sl_status_message(status),
-                 (int)code, part);
-    sl_status_free(status);
-}
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % n;
-}
-
-static int seed_random(void **state)
-{
-    (void)state;
-    const char *text = getenv("SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)sl_now_ms();
-    random_state = seed * 2654435761u + 1;
-    printf("SEED=%" PRIu64 "\n", seed);
-    return 0;
 }
 
 /* ---- a file in memory ---------------------------------------------------------------------------------- */
@@ -210,7 +177,7 @@ static void pages_have_their_bounds(void **state)
     assert_int_equal(b.pages[0].rows, 2000);
     assert_null(b.min);
     sl_parquet_page_bounds_free(&b);
-    check_code(sl_parquet_page_bounds(o.p, 3, 0, &b), SL_E_INPUT, "row group 3");
+    FAILS(sl_parquet_page_bounds(o.p, 3, 0, &b), SL_E_INPUT, "row group 3");
     close_made(&o);
 }
 
@@ -364,7 +331,7 @@ static void failing_allocations_are_reported(void **state)
             assert_true(n > 10);
             break;
         }
-        check_code(status, SL_E_MEMORY, "");
+        FAILS(status, SL_E_MEMORY, "");
     }
     close_made(&o);
 }
@@ -480,7 +447,7 @@ static void filters_answer(void **state)
     check_ok(sl_parquet_may_contain(with.p, 1, 1, "never", 5, &may), "no filter there");
     assert_true(may);
     sl_array *ids = column_of(o.p, "id");
-    check_code(sl_parquet_may_contain_value(with.p, 0, 1, ids, 0, &may), SL_E_INPUT, "another type");
+    FAILS(sl_parquet_may_contain_value(with.p, 0, 1, ids, 0, &may), SL_E_INPUT, "another type");
     /* a filter that does not fit the file, one of another kind, one that is no filter */
     meta->bloom_filter_offset += 1;
     check_ok(sl_parquet_may_contain(with.p, 0, 1, "never", 5, &may), "damaged");
@@ -966,7 +933,7 @@ static void prefixes_are_carried_over(void **state)
             assert_int_equal(out.offsets[2], 9);
             assert_memory_equal(out.data, "hellohelp", 9);
         } else {
-            check_code(status, SL_E_CORRUPT, "prefix of 3");
+            FAILS(status, SL_E_CORRUPT, "prefix of 3");
         }
         parquet_strings_free(&out);
         parquet_values_free(&v);
@@ -979,11 +946,10 @@ static void claims_are_checked(void **state)
     (void)state;
     static const uint8_t brotli_empty[] = {0x06};
     static const uint8_t zstd_start[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x01, 0x00, 0x00};
-    check_code(parquet_decompress_plausible(PARQUET_CODEC_BROTLI, brotli_empty, 1, (size_t)1 << 31),
-               SL_E_CORRUPT, "BROTLI");
-    check_code(
-        parquet_decompress_plausible(PARQUET_CODEC_ZSTD, zstd_start, sizeof zstd_start, (size_t)1 << 31),
-        SL_E_CORRUPT, "ZSTD");
+    FAILS(parquet_decompress_plausible(PARQUET_CODEC_BROTLI, brotli_empty, 1, (size_t)1 << 31), SL_E_CORRUPT,
+          "BROTLI");
+    FAILS(parquet_decompress_plausible(PARQUET_CODEC_ZSTD, zstd_start, sizeof zstd_start, (size_t)1 << 31),
+          SL_E_CORRUPT, "ZSTD");
     check_ok(parquet_decompress_plausible(PARQUET_CODEC_ZSTD, zstd_start, sizeof zstd_start, 1000), "small");
 }
 
@@ -1135,5 +1101,5 @@ int main(void)
         cmocka_unit_test(wide_decimals_are_bytes),
         cmocka_unit_test(avro_schemas_decide_on_lists),
     };
-    return cmocka_run_group_tests(tests, seed_random, NULL);
+    return cmocka_run_group_tests(tests, random_set_up, NULL);
 }

@@ -1,47 +1,10 @@
 /* The writing half of parquet: encoders against a plain decoder, bounds, schemas, the file's structure,
  * failures. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "check_support.h"
 #include "parquet/write_int.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static uint64_t random_state;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-static uint64_t random_below(uint64_t n) { return random_next() % n; }
-
-static void ok_at(sl_status status, int line)
-{
-    if (status) {
-        print_error("line %d: %s\n", line, sl_status_message(status));
-        sl_status_free(status);
-        fail();
-    }
-}
-#define OK(expr) ok_at((expr), __LINE__)
-
-static void fails_with(sl_status status, enum sl_code code, const char *part)
-{
-    assert_int_equal(sl_status_code(status), code);
-    if (!strstr(sl_status_message(status), part)) {
-        print_error("\"%s\" lacks \"%s\"\n", sl_status_message(status), part);
-        fail();
-    }
-    sl_status_free(status);
-}
 
 /* ---- RLE hybrid ---------------------------------------------------------------------------------------- */
 
@@ -706,7 +669,7 @@ static void test_old_lists(void **state)
     sl_batch_unref(batch);
     batch = batch_of(schema, fill_old_list, 100);
     sl_buf file = {0};
-    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "column l.array, row 77");
+    FAILS(write_file(schema, &options, batch, &file), SL_E_INPUT, "column l.array, row 77");
     sl_buf_free(&file);
     sl_batch_unref(batch);
     sl_type_unref(schema);
@@ -1097,7 +1060,7 @@ static void refuses(const sl_type *type, const char *part)
     sl_output *output;
     sl_parquet_writer *w;
     OK(sl_output_to_buf(&file, &output));
-    fails_with(sl_parquet_writer_new(output, schema, NULL, &w), SL_E_UNSUPPORTED, part);
+    FAILS(sl_parquet_writer_new(output, schema, NULL, &w), SL_E_UNSUPPORTED, part);
     sl_output_abort(output);
     sl_buf_free(&file);
     sl_type_unref(schema);
@@ -1149,7 +1112,7 @@ static void test_null_in_required(void **state)
     sl_buf file = {0};
     const sl_type *schema = schema_of((sl_field[]){{.name = "c", .type = simple(SL_INT32)}}, 1);
     sl_batch *batch = batch_of(schema, fill_required, 50);
-    fails_with(write_file(schema, NULL, batch, &file), SL_E_INPUT, "column c, row 41: null");
+    FAILS(write_file(schema, NULL, batch, &file), SL_E_INPUT, "column c, row 41: null");
     sl_batch_unref(batch);
     sl_type_unref(schema);
     const sl_type *member = simple(SL_INT32), *pair;
@@ -1157,10 +1120,10 @@ static void test_null_in_required(void **state)
     sl_type_unref(member);
     schema = schema_of((sl_field[]){{.name = "s", .type = pair, .nullable = true}}, 1);
     batch = batch_of(schema, fill_required_member, 50);
-    fails_with(write_file(schema, NULL, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
+    FAILS(write_file(schema, NULL, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
     /* rows count through the file, not the row group */
     struct sl_parquet_write_options options = {.row_group_rows = 15};
-    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
+    FAILS(write_file(schema, &options, batch, &file), SL_E_INPUT, "column s.m, row 41: null");
     sl_batch_unref(batch);
     sl_type_unref(schema);
     sl_buf_free(&file);
@@ -1173,13 +1136,13 @@ static void test_wrong_batch_and_options(void **state)
     const sl_type *other = schema_of((sl_field[]){{.name = "c", .type = simple(SL_INT32)}}, 1);
     sl_batch *batch = batch_of(schema, fill_mixed, 10);
     sl_buf file = {0};
-    fails_with(write_file(other, NULL, batch, &file), SL_E_INPUT, "columns");
+    FAILS(write_file(other, NULL, batch, &file), SL_E_INPUT, "columns");
     struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD, .level = 99};
-    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 99");
+    FAILS(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 99");
     options = (struct sl_parquet_write_options){.codec = SL_CODEC_SNAPPY, .level = 3};
-    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "no levels");
+    FAILS(write_file(schema, &options, batch, &file), SL_E_INPUT, "no levels");
     options = (struct sl_parquet_write_options){.codec = SL_CODEC_GZIP, .level = 13};
-    fails_with(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 13");
+    FAILS(write_file(schema, &options, batch, &file), SL_E_INPUT, "level 13");
     sl_buf_free(&file);
     sl_batch_unref(batch);
     sl_type_unref(other);
@@ -1187,8 +1150,8 @@ static void test_wrong_batch_and_options(void **state)
     enum sl_parquet_codec codec;
     OK(sl_parquet_codec_named("ZSTD", &codec));
     assert_int_equal(codec, SL_CODEC_ZSTD);
-    fails_with(sl_parquet_codec_named("brotli", &codec), SL_E_UNSUPPORTED, "brotli");
-    fails_with(sl_parquet_codec_named("zst", &codec), SL_E_UNSUPPORTED, "zst");
+    FAILS(sl_parquet_codec_named("brotli", &codec), SL_E_UNSUPPORTED, "brotli");
+    FAILS(sl_parquet_codec_named("zst", &codec), SL_E_UNSUPPORTED, "zst");
 }
 
 static void test_out_of_memory(void **state)
@@ -1243,10 +1206,7 @@ static void test_output_failure(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)sl_now_ms();
-    print_message("SEED=%llu\n", (unsigned long long)random_state);
-    random_state = random_state * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    random_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rle_encode),
         cmocka_unit_test(test_rle_encode_run_is_short),

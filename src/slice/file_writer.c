@@ -39,12 +39,6 @@ void sl_write_schema_free(sl_write_schema *schema)
 
 /* ---- the writer ---------------------------------------------------------------------------------------- */
 
-struct key_bounds {
-    sl_buf min, max; /* in the order of Java's String.compareTo: what the footer entries use
-                        (spec/write-path.md 4.1) */
-    bool any;
-};
-
 struct sl_file_writer {
     const sl_table *table;
     sl_txn *txn;
@@ -56,85 +50,14 @@ struct sl_file_writer {
     sl_output *output;
     sl_parquet_writer *parquet;
     uint64_t row_group_bytes; /* that a row group shall have */
-    struct key_bounds keys;
-    sl_hudi_bloom *bloom; /* of the keys; NULL: the file has none */
+    struct file_keys keys;
     int key_index, file_name_index; /* columns; -1: not there */
     int64_t rows;
     double start;
 };
 
-/* Above this byte UTF-8 order and UTF-16 order may differ: the first one that begins a sequence from U+E000
- * on. */
-#define UTF16_DIFFERS_FROM 0xEE
-
-static bool orders_may_differ(const sl_array *keys)
-{
-    if (keys->length == 0)
-        return false;
-    const uint8_t *at = keys->values + keys->offsets[0], *end = keys->values + keys->offsets[keys->length];
-    while (end - at >= 8 && !(load_le64(at) & UINT64_C(0x8080808080808080))) /* most keys are ASCII */
-        at += 8;
-    for (; at < end; at++)
-        if (*at >= UTF16_DIFFERS_FROM)
-            return true;
-    return false;
-}
-
-static sl_status bounds_take(struct key_bounds *bounds, const uint8_t *key, size_t len)
-{
-    if (!bounds->any || sl_utf16_compare(key, len, bounds->min.data, bounds->min.len) < 0) {
-        bounds->min.len = 0;
-        SL_TRY(sl_buf_append(&bounds->min, key, len));
-    }
-    if (!bounds->any || sl_utf16_compare(key, len, bounds->max.data, bounds->max.len) > 0) {
-        bounds->max.len = 0;
-        SL_TRY(sl_buf_append(&bounds->max, key, len));
-    }
-    bounds->any = true;
-    return SL_OK;
-}
-
-static sl_status bloom_add(sl_hudi_bloom *bloom, const sl_array *keys)
-{
-    for (int64_t i = 0; bloom && i < keys->length; i++) {
-        size_t len;
-        const uint8_t *key = sl_bytes_at(keys, i, &len);
-        SL_TRY(sl_hudi_bloom_add(bloom, key, len));
-    }
-    return SL_OK;
-}
-
-/* A bucket index has no use for the filter; a bloom index of Hudi's dies on a file without it, and what is not stored as a
- * bucket index may be written by one (spec/write-path.md 4.1). */
-static sl_status bloom_open(const sl_table *table, const struct sl_file_spec *spec, sl_hudi_bloom **out)
-{
-    bool by_bucket = strcmp(sl_properties_get_or(&table->properties, "hoodie.index.type", ""), "BUCKET") == 0;
-    struct sl_hudi_bloom_options o;
-    int64_t entries, entries_max;
-    char *end;
-    if (spec->kind != SL_FILE_BASE || by_bucket)
-        return SL_OK;
-    const char *fpp = sl_table_setting(table, "hoodie.index.bloom.fpp", "0.000000001");
-    SL_TRY(sl_table_setting_int(table, "hoodie.index.bloom.num_entries", 60000, &entries));
-    SL_TRY(sl_table_setting_int(table, "hoodie.bloom.index.filter.dynamic.max.entries", 100000, &entries_max));
-    o = (struct sl_hudi_bloom_options){(uint64_t)entries, strtod(fpp, &end), (uint64_t)entries_max};
-    return *end ? sl_input("setting hoodie.index.bloom.fpp: \"%s\" is no number", fpp)
-                : sl_hudi_bloom_new(&o, out);
-}
-
-/* The rows are in byte order: mostly the first and the last key of a batch are enough. */
-static sl_status bounds_add(struct key_bounds *bounds, const sl_array *keys)
-{
-    int64_t step = keys->dictionary || orders_may_differ(keys) ? 1 : keys->length > 1 ? keys->length - 1 : 1;
-    for (int64_t i = 0; i < keys->length; i += step) {
-        size_t len;
-        const uint8_t *key = sl_bytes_at(keys, i, &len);
-        SL_TRY(bounds_take(bounds, key, len));
-    }
-    return SL_OK;
-}
-
-static void name_of(const struct sl_file_spec *spec, const sl_txn *txn, struct sl_file_name *parts, char *name)
+static void name_of(const struct sl_file_spec *spec, const sl_txn *txn, struct sl_file_name *parts,
+                    char *name)
 {
     *parts = (struct sl_file_name){.kind = spec->kind, .version = spec->version};
     snprintf(parts->file_id, sizeof parts->file_id, "%s", spec->file_id);
@@ -214,7 +137,8 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
         spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
-    SL_GO(bloom_open(table, spec, &w->bloom));
+    if (spec->kind == SL_FILE_BASE)
+        SL_GO(file_keys_want_bloom(&w->keys, table));
     SL_GO(file_options_load(table, rows, &options));
     w->row_group_bytes = options.parquet.row_group_bytes;
     options.parquet.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
@@ -250,8 +174,7 @@ sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
     sl_batch *named = NULL;
     if (batch->rows == 0)
         return SL_OK;
-    SL_TRY(bounds_add(&w->keys, batch->columns[w->key_index]));
-    SL_TRY(bloom_add(w->bloom, batch->columns[w->key_index]));
+    SL_TRY(file_keys_add(&w->keys, batch->columns[w->key_index]));
     w->rows += batch->rows;
     if (w->file_name_index < 0)
         return sl_context(sl_parquet_writer_write(w->parquet, batch), "file %s", w->relative);
@@ -280,62 +203,6 @@ bool sl_file_writer_can_copy(const sl_file_writer *w, const sl_parquet *source)
     return sl_parquet_writer_can_copy(w->parquet, source);
 }
 
-/* The keys in some rows of a file enter the bounds, and the filter if there is one. */
-static sl_status bounds_add_rows(struct key_bounds *bounds, sl_hudi_bloom *bloom, sl_parquet *source,
-                                 int64_t first, int64_t rows)
-{
-    const char *column = sl_meta_names[SL_META_RECORD_KEY];
-    struct sl_row_range range = {first, rows};
-    sl_stream *keys;
-    SL_TRY(sl_parquet_scan(source,
-                           &(struct sl_parquet_scan_options){
-                               .columns = &column, .column_count = 1, .ranges = &range, .range_count = 1},
-                           &keys));
-    sl_status status;
-    for (;;) {
-        sl_batch *batch;
-        status = sl_stream_next(keys, &batch);
-        if (status || !batch)
-            break;
-        status = bounds_add(bounds, batch->columns[0]);
-        if (!status)
-            status = bloom_add(bloom, batch->columns[0]);
-        sl_batch_unref(batch);
-        if (status)
-            break;
-    }
-    sl_stream_close(keys);
-    return status;
-}
-
-static bool order_may_differ(const sl_buf *key)
-{
-    for (size_t i = 0; i < key->len; i++)
-        if (key->data[i] >= UTF16_DIFFERS_FROM)
-            return true;
-    return false;
-}
-
-/* The copied rows are in byte order: where neither end has a character that UTF-16 orders otherwise, no key in between
- * can pass them in that order; else all of them are looked at. */
-static sl_status bounds_add_copied(sl_file_writer *w, sl_parquet *source, int64_t first, int64_t rows)
-{
-    struct key_bounds ends = {0};
-    sl_status status = SL_OK;
-    if (w->bloom) /* it wants every key */
-        return bounds_add_rows(&w->keys, w->bloom, source, first, rows);
-    SL_GO(bounds_add_rows(&ends, NULL, source, first, 1));
-    SL_GO(bounds_add_rows(&ends, NULL, source, first + rows - 1, 1));
-    if (order_may_differ(&ends.min) || order_may_differ(&ends.max))
-        SL_GO(bounds_add_rows(&ends, NULL, source, first, rows));
-    SL_GO(bounds_take(&w->keys, ends.min.data, ends.min.len));
-    SL_GO(bounds_take(&w->keys, ends.max.data, ends.max.len));
-done:
-    sl_buf_free(&ends.min);
-    sl_buf_free(&ends.max);
-    return status;
-}
-
 static void count_copied(sl_read_stats *stats, const struct sl_parquet_copied *before,
                          const struct sl_parquet_copied *after)
 {
@@ -346,15 +213,16 @@ static void count_copied(sl_read_stats *stats, const struct sl_parquet_copied *b
     atomic_fetch_add(&stats->bytes_copied, after->bytes - before->bytes);
 }
 
-sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first, int64_t rows,
-                              sl_read_stats *stats)
+sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first,
+                              int64_t rows, sl_read_stats *stats)
 {
     struct sl_parquet_constant name = {sl_meta_names[SL_META_FILE_NAME], w->name};
     struct sl_parquet_copied before = sl_parquet_writer_copied(w->parquet);
     int64_t group_first = 0;
     for (size_t g = 0; g < group; g++)
         group_first += sl_parquet_row_group_rows(source, g);
-    SL_TRY(bounds_add_copied(w, source, group_first + first, rows));
+    SL_TRY_CTX(file_keys_add_copied(&w->keys, w->table, source, group_first + first, rows), "file %s",
+               w->relative);
     SL_TRY_CTX(sl_parquet_writer_copy_rows(w->parquet, source, group, first, rows, &name,
                                            w->file_name_index < 0 ? 0 : 1),
                "file %s", w->relative);
@@ -369,48 +237,11 @@ sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t grou
 uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
 int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }
 
-/* Footer values are texts without a zero byte: a bound that has one is cut there, the upper one made higher. */
-static sl_status put_bound(sl_file_writer *w, const char *key, sl_buf *bound, bool is_max)
-{
-    char *text;
-    uint8_t *zero = bound->len ? memchr(bound->data, 0, bound->len) : NULL;
-    if (zero) {
-        bound->len = (size_t)(zero - bound->data);
-        if (is_max)
-            SL_TRY(sl_buf_byte(bound, 1));
-    }
-    SL_TRY(sl_buf_take_string(bound, &text));
-    sl_status status = sl_parquet_writer_key_value(w->parquet, key, text);
-    sl_free(text);
-    return status;
-}
-
-static sl_status put_bloom(sl_file_writer *w)
-{
-    const char *type;
-    char *text = NULL;
-    sl_buf base64 = {0};
-    sl_status status = SL_OK;
-    SL_GO(sl_hudi_bloom_text(w->bloom, &type, &base64));
-    SL_GO(sl_buf_take_string(&base64, &text));
-    SL_GO(sl_parquet_writer_key_value(w->parquet, "org.apache.hudi.bloomfilter", text));
-    SL_GO(sl_parquet_writer_key_value(w->parquet, "hoodie_bloom_filter_type_code", type));
-done:
-    sl_free(text);
-    sl_buf_free(&base64);
-    return status;
-}
-
 sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes)
 {
     struct sl_parquet_written written;
     sl_status status = SL_OK;
-    if (w->keys.any) {
-        SL_GO(put_bound(w, "hoodie_min_record_key", &w->keys.min, false));
-        SL_GO(put_bound(w, "hoodie_max_record_key", &w->keys.max, true));
-    }
-    if (w->bloom)
-        SL_GO(put_bloom(w));
+    SL_GO(file_keys_put(&w->keys, w->parquet));
     sl_parquet_writer *parquet = w->parquet;
     w->parquet = NULL;
     SL_GO(sl_parquet_writer_finish(parquet, &written));
@@ -444,9 +275,7 @@ void sl_file_writer_abort(sl_file_writer *w)
     sl_parquet_writer_free(w->parquet);
     if (w->output)
         sl_output_abort(w->output);
-    sl_hudi_bloom_free(w->bloom);
-    sl_buf_free(&w->keys.min);
-    sl_buf_free(&w->keys.max);
+    file_keys_free(&w->keys);
     sl_strings_free(&w->compacted);
     sl_free(w->partition);
     sl_free(w->relative);

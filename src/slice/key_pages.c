@@ -13,21 +13,12 @@ int slice_key_column(const sl_parquet *file)
     return column >= 0 && schema->fields[column].type->id == SL_STRING ? column : -1;
 }
 
-/* Above this byte UTF-8 order and UTF-16 order may differ. */
-static bool orders_agree(const char *key)
-{
-    for (; *key; key++)
-        if ((uint8_t)*key >= 0xEE)
-            return false;
-    return true;
-}
-
 static sl_status footer_bounds(const sl_parquet *file, struct sl_parquet_page_bounds *out)
 {
     const char *min = sl_parquet_key_value(file, "hoodie_min_record_key");
     const char *max = sl_parquet_key_value(file, "hoodie_max_record_key");
-    if (out->page_count != 1 || !min || !max || !orders_agree(min) || !orders_agree(max) ||
-        strcmp(min, max) > 0)
+    if (out->page_count != 1 || !min || !max || strcmp(min, max) > 0 ||
+        slice_orders_may_differ(min, strlen(min)) || slice_orders_may_differ(max, strlen(max)))
         return SL_OK;
     sl_array_unref(out->min);
     sl_array_unref(out->max);

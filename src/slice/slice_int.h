@@ -11,6 +11,28 @@ struct file_options {
 };
 SL_MUST_USE sl_status file_options_load(const sl_table *table, const sl_type *rows, struct file_options *out);
 
+/* ---- keys of a file that is written (file_keys.c) ------------------------------------------------------ */
+
+/* Zero-initialised: no keys yet, and no Bloom filter. */
+struct file_keys {
+    sl_buf min, max; /* in UTF-16 order */
+    bool any;
+    sl_hudi_bloom *bloom; /* NULL: none */
+};
+/* Hudi's Bloom filter too, where readers of the table may want it. Before the first key. */
+SL_MUST_USE sl_status file_keys_want_bloom(struct file_keys *keys, const sl_table *table);
+SL_MUST_USE sl_status file_keys_add(struct file_keys *keys, const sl_array *more); /* in byte order */
+/* Those of the rows [first, first + rows) of `source`, which are copied. */
+SL_MUST_USE sl_status file_keys_add_copied(struct file_keys *keys, const sl_table *table, sl_parquet *source,
+                                           int64_t first, int64_t rows);
+/* The footer's entries. The bounds are used up. */
+SL_MUST_USE sl_status file_keys_put(struct file_keys *keys, sl_parquet_writer *parquet);
+void file_keys_free(struct file_keys *keys);
+/* Whether the text has characters that UTF-16 orders otherwise than UTF-8 does. */
+bool slice_orders_may_differ(const void *text, size_t len);
+
+/* ---- inputs of a slice --------------------------------------------------------------------------------- */
+
 /* Files of a slice that stay open while it is looked at; of more than these each is opened when its turn comes, for there
  * may be more than a process may have open. */
 #define SLICE_SOURCES_KEPT 64

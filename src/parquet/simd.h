@@ -7,7 +7,7 @@
  *
  * Each function does as many whole blocks of vectors as there are and gives their number of values, so the scalar loop is there on
  * every machine and its results are the same (tests/unit/parquet_simd_test.c). Nothing outside the named memory is touched.
- * Where the compiler knows no AVX2 every call is 0.
+ * Where there is no AVX2 to compile for (SL_HAVE_AVX2 in base/compiler.h) every call does nothing.
  *
  * What did not pay is not here: gathering dictionary values (bench/RESULTS.md, "AVX2 where it pays").
  */

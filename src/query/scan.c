@@ -309,15 +309,10 @@ sl_status scan_result_stream(const sl_runtime *runtime, sl_read_stats *stats, sl
 
 #define LOOKUP_KEYS_MAX 1000 /* more are found faster by reading on */
 
-static bool orders_strictly(const struct scan *s)
-{
-    return strcmp(sl_table_setting(s->table, "sluice.lsm.order", "repair"), "strict") == 0;
-}
-
-/* An expression that leaves a few keys possible is a lookup, filtered by the rest of it. */
+/* An expression that leaves a few keys possible is a lookup, filtered by the rest of it; which looks at no order, though. */
 static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_stream **out)
 {
-    if (s->has_keys && s->prunes && s->keys.count <= LOOKUP_KEYS_MAX && !orders_strictly(s))
+    if (s->has_keys && s->prunes && s->keys.count <= LOOKUP_KEYS_MAX && !sl_table_orders_strictly(s->table))
         return sl_slice_lookup(s->table, slice,
                                &(struct sl_lookup_options){.schema = s->read_schema,
                                                            .table_schema = s->table_schema,
@@ -327,7 +322,6 @@ static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_
                                out);
     struct sl_slice_options o = {.schema = s->read_schema,
                                  .table_schema = s->table_schema,
-                                 .strict_order = orders_strictly(s),
                                  .filter = s->where && s->prunes ? &s->filter : NULL,
                                  .stats = s->stats,
                                  .pool = s->pool};

@@ -40,7 +40,6 @@ sl_status compaction_write(struct operation *o)
     struct sl_slice_options read = {.schema = o->schema.full,
                                     .table_schema = o->schema.full,
                                     .keys_needed = true,
-                                    .strict_order = operation_strict_order(o),
                                     .counts = &counts,
                                     .stats = o->table->reads,
                                     .pool = o->table->runtime.pool};

@@ -25,7 +25,6 @@ static sl_status run_open(void *context, size_t index, struct sl_run *run)
     *run = (struct sl_run){.is_deletes = log->parts.kind == SL_FILE_DELETES, .name = log->name};
     struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
                                      .sorted = true,
-                                     .strict_order = operation_strict_order(o),
                                      .stats = o->table->reads,
                                      .pool = o->table->runtime.pool,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,

@@ -113,11 +113,6 @@ static sl_status find_files(struct operation *o)
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
-bool operation_strict_order(const struct operation *o)
-{
-    return strcmp(sl_table_setting(o->table, "sluice.lsm.order", "repair"), "strict") == 0;
-}
-
 static sl_status make_schema(struct operation *o)
 {
     const sl_type *data;

@@ -86,7 +86,6 @@ SL_MUST_USE sl_status operation_task(enum sl_service service, const char *instan
 SL_MUST_USE sl_status operation_run(sl_table *table, sl_txn *txn, const json_t *task, uint32_t attempt);
 SL_MUST_USE sl_status operation_parse_task(const json_t *task, enum sl_service *service,
                                            const char **instant);
-bool operation_strict_order(const struct operation *o); /* a run out of order fails */
 /* The work itself: base and logs into a base file; logs into logs. */
 SL_MUST_USE sl_status compaction_write(struct operation *o);
 SL_MUST_USE sl_status log_compaction_write(struct operation *o);

@@ -70,7 +70,7 @@ static sl_status batch_in_order(const sl_batch *batch, sl_buf *last, bool *have_
     return SL_OK;
 }
 
-static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_order)
+static sl_status file_in_order(const sl_table *table, sl_parquet *p, const char *key_column, bool *in_order)
 {
     sl_stream *keys = NULL;
     sl_buf last = {0};
@@ -80,12 +80,14 @@ static sl_status file_in_order(sl_parquet *p, const char *key_column, bool *in_o
         p, &(struct sl_parquet_scan_options){.columns = &key_column, .column_count = 1}, &keys);
     while (!status && *in_order) {
         sl_batch *batch;
-        status = sl_stream_next(keys, &batch);
-        if (status || !batch)
+        SL_GO(sl_check_cancel(&table->runtime));
+        SL_GO(sl_stream_next(keys, &batch));
+        if (!batch)
             break;
         status = batch_in_order(batch, &last, &have_last, in_order);
         sl_batch_unref(batch);
     }
+done:
     sl_stream_close(keys);
     sl_buf_free(&last);
     return status;
@@ -224,24 +226,29 @@ static sl_status row_count_stream(const sl_parquet *p, const struct sl_run_optio
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime,
+bool sl_table_orders_strictly(const sl_table *table)
+{
+    return strcmp(sl_table_setting(table, "sluice.lsm.order", "repair"), "strict") == 0;
+}
+
+static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_table *table,
                             bool *repaired)
 {
     const char *key =
         is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
     bool in_order = slice_is_marked_sorted(run->source->parquet);
     if (!in_order)
-        SL_TRY(file_in_order(run->source->parquet, key, &in_order));
+        SL_TRY(file_in_order(table, run->source->parquet, key, &in_order));
     if (in_order)
         return SL_OK;
-    if (o->strict_order)
+    if (sl_table_orders_strictly(table))
         return sl_corrupt("rows are not in the order of their record keys");
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs_repaired, 1, memory_order_relaxed);
     sl_stream *unsorted = run->rows;
     *repaired = true;
     run->rows = NULL;
-    return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
+    return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], &table->runtime, &run->rows);
 }
 
 static void count_file(const struct run_stream *run)
@@ -252,7 +259,7 @@ static void count_file(const struct run_stream *run)
     atomic_fetch_add_explicit(&run->stats->file_bytes, sl_file_size(run->source->file), memory_order_relaxed);
 }
 
-static sl_status open_rows(struct run_stream *run, const struct sl_run_options *o, const sl_runtime *runtime)
+static sl_status open_rows(struct run_stream *run, const struct sl_run_options *o, const sl_table *table)
 {
     if (o->schema->field_count == 0)
         return row_count_stream(run->source->parquet, o, &run->rows);
@@ -261,7 +268,7 @@ static sl_status open_rows(struct run_stream *run, const struct sl_run_options *
     SL_TRY(scan_columns(run->source->parquet, o, &raw));
     SL_TRY(sl_stream_conform(raw, o->schema, &run->rows));
     if (o->sorted)
-        SL_TRY(order_rows(run, o, runtime, &repaired));
+        SL_TRY(order_rows(run, o, table, &repaired));
     if (!o->copy_to || repaired || o->ranges || !sl_file_writer_can_copy(o->copy_to, run->source->parquet))
         return SL_OK;
     return run_copy_new(run->source, raw, o, &run->copy);
@@ -286,7 +293,7 @@ sl_status sl_run_open(const sl_table *table, const char *relative, const struct 
     sl_status status = SL_OK;
     if (!run->source)
         SL_GO(sl_source_open(table, relative, NULL, &run->source));
-    SL_GO_CTX(open_rows(run, o, &table->runtime), "file %s", relative);
+    SL_GO_CTX(open_rows(run, o, table), "file %s", relative);
     count_file(run);
     run->base.schema = run->rows->schema;
     *out = &run->base;

@@ -85,7 +85,6 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
     struct sl_merge_options rules;
     struct sl_run_options options = {.schema = input->is_deletes ? a->delete_schema : a->schema,
                                      .sorted = true,
-                                     .strict_order = a->options->strict_order,
                                      .source = input->source,
                                      .ranges = input->is_limited ? &input->rows : NULL,
                                      .stats = a->options->stats,
@@ -142,7 +141,6 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
     struct slice_input *base = a->inputs.items;
     struct sl_run_options run = {.schema = o->schema,
                                  .sorted = o->keys_needed,
-                                 .strict_order = o->strict_order,
                                  .source = base->source,
                                  .ranges = base->is_limited ? &base->rows : NULL,
                                  .stats = o->stats,

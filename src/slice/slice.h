@@ -90,7 +90,6 @@ struct sl_slice_options {
     const sl_type *schema;       /* columns of the result, meta columns included where wanted */
     const sl_type *table_schema; /* all columns of the table, meta columns included */
     bool keys_needed;            /* the result must be in key order even if there is nothing to merge */
-    bool strict_order;           /* a run out of order fails instead of being sorted again */
     const struct sl_row_filter *filter; /* rows that may be left out; NULL: none */
     sl_read_stats *stats;               /* NULL: not counted */
     struct sl_merge_counts *counts;     /* of the merge; NULL */
@@ -145,7 +144,6 @@ void sl_slice_logs_free(struct sl_slice_logs *logs); /* zero-initialised is fine
 struct sl_run_options {
     const sl_type *schema; /* columns wanted, conformed */
     bool sorted; /* the run must be in key order: checked for files of other writers, sorted when it is not */
-    bool strict_order;
     sl_source *source;           /* the open file, borrowed until the call returns; NULL: opened by name */
     const sl_row_ranges *ranges; /* rows wanted; NULL: all */
     sl_read_stats *stats;
@@ -157,6 +155,8 @@ struct sl_run_options {
     bool copy_is_log;               /* then rows of a key are folded, and rows that `copy_flag` (a boolean column; NULL: */
     const char *copy_flag;          /* there is none) marks are deletes: neither are copied */
 };
+/* sluice.lsm.order=strict: a run out of order fails (SL_E_CORRUPT) instead of being sorted again. */
+bool sl_table_orders_strictly(const sl_table *table);
 /* A base file or native log of the table; `relative` is its path below the table. */
 SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,
                                   const struct sl_run_options *options, sl_stream **out);

@@ -5,11 +5,20 @@
 
 #define SCHEMA "k string, ts long, v string"
 
+static void set_order(struct test_table *t, const char *order)
+{
+    table_reopen(t, (const char *const[]){"sluice.lsm.order", order, NULL});
+}
+
+/* Files out of order are not expected. */
 static struct test_table new_table(void)
 {
-    return table_created(SCHEMA, (const char *const[]){"hoodie.table.storage.layout", "lsm_tree",
-                                                       "hoodie.table.recordkey.fields", "k",
-                                                       "hoodie.table.ordering.fields", "ts", NULL});
+    struct test_table t =
+        table_created(SCHEMA, (const char *const[]){"hoodie.table.storage.layout", "lsm_tree",
+                                                    "hoodie.table.recordkey.fields", "k",
+                                                    "hoodie.table.ordering.fields", "ts", NULL});
+    set_order(&t, "strict");
+    return t;
 }
 
 /* Rows from JSON lines. */
@@ -86,8 +95,7 @@ static void write_files(const struct test_table *t, const struct file *files, si
 }
 
 /* "a=v1@10 b=v2@20": key, v, ts of the group's merged rows. The status of the failure, or success. */
-static sl_status read_rows(const struct test_table *t, bool strict, sl_read_stats *stats, char *text,
-                           size_t size)
+static sl_status read_rows(const struct test_table *t, sl_read_stats *stats, char *text, size_t size)
 {
     sl_view view;
     sl_read_slice slice;
@@ -97,13 +105,11 @@ static sl_status read_rows(const struct test_table *t, bool strict, sl_read_stat
     OK(sl_group_read_slice(&view.partitions[0].groups[0], false, &slice, &found));
     assert_true(found);
     sl_stream *rows = NULL;
-    sl_status status = sl_slice_open(t->table, &slice,
-                                     &(struct sl_slice_options){.schema = schema.data,
-                                                                .table_schema = schema.full,
-                                                                .keys_needed = true,
-                                                                .strict_order = strict,
-                                                                .stats = stats},
-                                     &rows);
+    sl_status status = sl_slice_open(
+        t->table, &slice,
+        &(struct sl_slice_options){
+            .schema = schema.data, .table_schema = schema.full, .keys_needed = true, .stats = stats},
+        &rows);
     size_t n = 0;
     *text = 0;
     while (!status) {
@@ -131,7 +137,7 @@ static sl_status read_rows(const struct test_table *t, bool strict, sl_read_stat
 static void check_rows(const struct test_table *t, const char *want)
 {
     char text[4096];
-    OK(read_rows(t, true, NULL, text, sizeof text));
+    OK(read_rows(t, NULL, text, sizeof text));
     assert_string_equal(text, want);
 }
 
@@ -301,7 +307,7 @@ static void compacted_logs_are_left_out(void **state)
         SL_FILE_LOG, (const char *const[]){ROW("a", "1", "compacted"), ROW("b", "1", "one"), NULL}, first};
     write_files(&t, &compacted, 1, third, name);
     sl_read_stats stats = {0};
-    OK(read_rows(&t, true, &stats, text, sizeof text));
+    OK(read_rows(&t, &stats, text, sizeof text));
     assert_string_equal(
         text, "a=two@2 b=one@1"); /* the compacted row lies below the second log, where the first one lay */
     assert_int_equal(atomic_load(&stats.logs_replaced), 1);
@@ -348,10 +354,11 @@ static void runs_out_of_order_are_repaired_or_refused(void **state)
                 (const char *const[]){ROW("c", "2", "log"), ROW("a", "2", "log"), ROW("b", "2", "log"), NULL},
                 split_headers);
     sl_read_stats stats = {0};
-    OK(read_rows(&t, false, &stats, text, sizeof text));
+    FAILS(read_rows(&t, NULL, text, sizeof text), SL_E_CORRUPT, path);
+    set_order(&t, "repair");
+    OK(read_rows(&t, &stats, text, sizeof text));
     assert_string_equal(text, "a=log@2 b=log@2 c=log@2");
     assert_int_equal(atomic_load(&stats.runs_repaired), 1);
-    FAILS(read_rows(&t, true, NULL, text, sizeof text), SL_E_CORRUPT, path);
     table_gone(&t);
 }
 
@@ -379,7 +386,7 @@ static void odd_logs_are_refused(void **state)
         write_files(&t, &base, 1, instant, name);
         snprintf(path, sizeof path, "f-0_9-0-0_%s_1.%s", instant, cases[i].suffix);
         put_foreign(&t, path, (const char *const[]){ROW("a", "2", "log"), NULL}, cases[i].pairs);
-        FAILS(read_rows(&t, false, NULL, text, sizeof text), cases[i].code, cases[i].part);
+        FAILS(read_rows(&t, NULL, text, sizeof text), cases[i].code, cases[i].part);
         table_gone(&t);
     }
 }
@@ -391,7 +398,7 @@ static size_t peak_of_read(const struct test_table *t, size_t limit, char *text,
 {
     sl_budget budget = {.limit = limit}, *before = t->table->runtime.budget;
     t->table->runtime.budget = &budget;
-    OK(read_rows(t, true, NULL, text, size));
+    OK(read_rows(t, NULL, text, size));
     t->table->runtime.budget = before;
     assert_int_equal(atomic_load(&budget.used), 0);
     return atomic_load(&budget.peak);

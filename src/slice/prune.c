@@ -340,13 +340,16 @@ sl_status slice_prune(const sl_table *table, const struct sl_row_filter *filter,
     sl_status status = SL_OK;
     SL_NEW_ARRAY(p.first_page, p.count + 1);
     for (size_t i = 0; i < p.count; i++) {
+        SL_GO(sl_check_cancel(&table->runtime));
         SL_GO(first_look(&p, i, with_pages));
         p.first_page[i + 1] = p.page_count;
     }
     if (with_pages) {
         SL_GO(index_pages(&p));
-        for (size_t i = 0; i < p.count; i++)
+        for (size_t i = 0; i < p.count; i++) {
+            SL_GO(sl_check_cancel(&table->runtime));
             SL_GO(second_look(&p, i));
+        }
     }
 done:
     pruning_free(&p);

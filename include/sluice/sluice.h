@@ -117,8 +117,7 @@ enum sluice_description {
     SLUICE_DESCRIBE_INFO, /* object: version, type, layout, keys, columns, sizes, newest instant, who can read
                              it */
     SLUICE_DESCRIBE_TIMELINE, /* array of instants, oldest first, with what their commits wrote */
-    SLUICE_DESCRIBE_FILES, /* array of file groups with their slices and files: level, size, rows, key range
-                            */
+    SLUICE_DESCRIBE_FILES,    /* array of file groups with their slices and files: level, size, rows, keys */
 };
 /* JSON text in *out, to be freed by sluice_free. */
 SLUICE_API int sluice_table_describe(sluice_table *t, enum sluice_description what, char **out,
@@ -144,8 +143,9 @@ enum sluice_operation {
     SLUICE_UPSERT,
     SLUICE_BULK_INSERT,
     SLUICE_DELETE,
-    SLUICE_INSERT_OVERWRITE,       /* the rows take the place of all rows in the partitions that they touch */
-    SLUICE_INSERT_OVERWRITE_TABLE, /* the rows take the place of the whole table, which is empty when there are none */
+    SLUICE_INSERT_OVERWRITE, /* the rows take the place of all rows in the partitions that they touch */
+    /* the rows take the place of the whole table, which is empty when there are none */
+    SLUICE_INSERT_OVERWRITE_TABLE,
 };
 
 typedef struct sluice_commit_info {
@@ -193,15 +193,16 @@ SLUICE_API int sluice_table_delete_partitions(sluice_table *t, const char *const
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_scan sluice_scan;
-SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out,
-                               sluice_error *e); /* a snapshot of all columns */
-SLUICE_API int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count,
-                                   sluice_error *e); /* copied; checked by stream */
-SLUICE_API int sluice_scan_where(sluice_scan *s, const char *expression,
-                                 sluice_error *e); /* docs/query.md has the grammar */
-SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant,
-                                 sluice_error *e);                          /* requested time, inclusive */
+/* A scan of the newest snapshot, all columns, until told otherwise. The table must outlive it. */
+SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e);
+/* Names are copied, and checked when the stream is opened. */
+SLUICE_API int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count, sluice_error *e);
+/* docs/query.md has the grammar; checked when the stream is opened. */
+SLUICE_API int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e);
+/* Instants requested up to this time, itself included; SLUICE_E_INPUT when it is none. */
+SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e);
 SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e); /* base files only */
+/* So many rows at most (SLUICE_E_INPUT below 0). */
 SLUICE_API int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e);
 /* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time; the
  * caller releases it before the scan. get_next returns an errno value on failure and get_last_error the
@@ -210,8 +211,8 @@ SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows,
 
 typedef struct sluice_scan_stats {
     size_t size;
-    uint64_t files, files_skipped;           /* read; left out by partition, bucket, or because no row matters */
-    uint64_t runs;                           /* inputs of merges */
+    uint64_t files, files_skipped; /* read; left out by partition, bucket, or because no row matters */
+    uint64_t runs;                 /* inputs of merges */
     uint64_t row_groups, row_groups_skipped; /* looked at; left out by statistics */
     uint64_t bytes_read, file_bytes;         /* compressed bytes read; total size of the files opened */
     uint64_t rows_decoded, rows_merged, rows_out;
@@ -224,9 +225,9 @@ typedef struct sluice_scan_stats {
 } sluice_scan_stats;
 /* What writes, services and jobs of this handle have read so far: `size` is set before. */
 SLUICE_API void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats);
-SLUICE_API void sluice_scan_get_stats(const sluice_scan *s,
-                                      sluice_scan_stats *stats); /* final once the stream has ended */
-SLUICE_API void sluice_scan_free(sluice_scan *s);                /* NULL is fine */
+/* Final once the stream has ended; `size` is set before. */
+SLUICE_API void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *stats);
+SLUICE_API void sluice_scan_free(sluice_scan *s); /* NULL is fine */
 
 typedef struct sluice_lookup_options {
     size_t size;
@@ -279,8 +280,9 @@ SLUICE_API size_t sluice_job_tasks(const sluice_job *j);
 SLUICE_API const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes);
 /* The task of each row of `array` (consumed; laid out as `schema`, borrowed): numbers[i] < tasks. The same in every
  * process. Without a bucket index the rows of a partition go to one task. */
-SLUICE_API int sluice_route(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *schema,
-                            struct ArrowArray *array, uint32_t tasks, uint32_t *numbers, sluice_error *e);
+SLUICE_API int sluice_route(sluice_table *t, enum sluice_operation operation,
+                            const struct ArrowSchema *schema, struct ArrowArray *array, uint32_t tasks,
+                            uint32_t *numbers, sluice_error *e);
 /* Runs a task of a service (rows NULL) or a write (rows: consumed and released) in this process. *result is to be
  * freed by sluice_free. May be called by several threads, each with tasks of its own. */
 SLUICE_API int sluice_task_run(const char *uri, const void *task, size_t task_bytes,
@@ -293,7 +295,8 @@ SLUICE_API int sluice_task_rows(const char *uri, const void *task, size_t task_b
  * case. */
 SLUICE_API int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *result_bytes,
                                  size_t count, sluice_commit_info *info, sluice_error *e);
-SLUICE_API void sluice_job_free(sluice_job *j); /* gives up: its files are removed, the plan stays; NULL is fine */
+/* Gives up: its files are removed, the plan stays. NULL is fine. */
+SLUICE_API void sluice_job_free(sluice_job *j);
 
 /* ---- files at the door --------------------------------------------------------------------------------- */
 

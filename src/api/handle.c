@@ -130,7 +130,10 @@ void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
     t->callbacks = known;
 }
 
-void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats) { api_read_stats(&t->reads, stats); }
+void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats)
+{
+    api_read_stats(&t->reads, stats);
+}
 
 void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
 void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }

@@ -45,8 +45,8 @@ void api_committed(sluice_table *t, const struct sl_write_result *r, sluice_comm
 
 sl_status api_operation(enum sluice_operation operation, enum sl_operation *out)
 {
-    static const enum sl_operation operations[] = {SL_OP_INSERT,      SL_OP_UPSERT,
-                                                   SL_OP_BULK_INSERT, SL_OP_DELETE,
+    static const enum sl_operation operations[] = {SL_OP_INSERT,           SL_OP_UPSERT,
+                                                   SL_OP_BULK_INSERT,      SL_OP_DELETE,
                                                    SL_OP_INSERT_OVERWRITE, SL_OP_INSERT_OVERWRITE_TABLE};
     if ((unsigned)operation >= sizeof operations / sizeof *operations)
         return sl_input("operation %d is unknown", (int)operation);

@@ -96,7 +96,7 @@ struct option {
     bool describes_table;         /* the setting is for making a table, not for opening it */
     const struct choice *choices; /* ends with a NULL word; NULL: any value */
     const char *help;
-    bool is_planned; /* part of the contract, not built yet */
+    bool is_planned;        /* part of the contract, not built yet */
     const char *implied[2]; /* a setting that comes with the option unless it is given; NULL: none */
 };
 
@@ -154,7 +154,7 @@ int args_number(const struct args *args, enum option_id id, int64_t otherwise, i
 
 struct commit_triggers {
     bool is_any;
-    int64_t rows;  /* 0: not given, as with the others */
+    int64_t rows; /* 0: not given, as with the others */
     double bytes, seconds;
 };
 int commit_triggers_read(const struct args *args, struct commit_triggers *out);
@@ -210,7 +210,8 @@ void print_json(json_t *object);
 /* The result of a write or service: line or object. `rejected` rows were left out (-1: not asked for). */
 void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected);
 /* What --explain says about a read; nothing without the option. */
-void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds, double read_seconds);
+void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds,
+                  double read_seconds);
 /* What --explain says about it, on standard error. */
 void explain_commit(const struct args *args, const sluice_table *table, const sluice_commit_info *info);
 

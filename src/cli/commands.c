@@ -197,7 +197,7 @@ const enum option_id cli_common_options[] = {
     OPT_SCHEMA, OPT_KEY, OPT_PARTITION, OPT_ORDERING, OPT_TYPE, OPT_LAYOUT, OPT_INDEX, OPT_BUCKETS,          \
         OPT_MERGE_MODE, OPT_TABLE_VERSION, OPT_NAME
 #define COMMIT_OPTIONS OPT_COMMIT_ROWS, OPT_COMMIT_BYTES, OPT_COMMIT_INTERVAL
-#define INPUT_OPTIONS OPT_INPUT_FORMAT, OPT_REJECT, OPT_DELIMITER, OPT_NULL_TEXT
+#define INPUT_OPTIONS  OPT_INPUT_FORMAT, OPT_REJECT, OPT_DELIMITER, OPT_NULL_TEXT
 
 static const enum option_id no_options[] = {OPT_NONE};
 
@@ -223,14 +223,17 @@ const struct verb cli_verbs[] = {
      .summary = "write rows: new keys are inserted, known ones updated",
      .details = "FILE is Parquet, CSV, TSV, JSON lines or Avro, text also compressed by gzip or zstd; `-` is "
                 "standard input and needs "
-                "--input-format. All files of a call become one commit: all of it or nothing. With --commit-rows, --commit-bytes or "
-                "--commit-interval there are many, each with its result line, and rows are written as they come; what ends early "
+                "--input-format. All files of a call become one commit: all of it or nothing. With "
+                "--commit-rows, --commit-bytes or "
+                "--commit-interval there are many, each with its result line, and rows are written as they "
+                "come; what ends early "
                 "keeps those that are done. With --key the "
                 "table is made when there is "
                 "none, its columns are those of the first file (or of --schema).",
      .example = "sluice upsert lake/trips day1.parquet day2.parquet\n"
                 "zcat feed.jsonl.gz | sluice upsert lake/trips - --input-format jsonl --reject bad.jsonl\n"
-                "feed | sluice upsert lake/trips - --input-format jsonl --commit-interval 10s --commit-rows 1000000\n"
+                "feed | sluice upsert lake/trips - --input-format jsonl --commit-interval 10s --commit-rows "
+                "1000000\n"
                 "sluice upsert lake/trips trips.csv --key id --partition region --ordering ts",
      .options = OPTIONS(INPUT_OPTIONS, COMMIT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
@@ -250,7 +253,8 @@ const struct verb cli_verbs[] = {
     {.name = "bulk-insert",
      .form = "TABLE FILE... [options]",
      .summary = "write many rows at once, for the first load of a table",
-     .details = "Inputs as with upsert. Files are sorted by key; without a bucket index a partition becomes files of up to "
+     .details = "Inputs as with upsert. Files are sorted by key; without a bucket index a partition becomes "
+                "files of up to "
                 "hoodie.parquet.max.file.size with ascending key ranges.",
      .example = "sluice bulk-insert lake/trips history/*.parquet --key id --partition region",
      .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
@@ -273,8 +277,9 @@ const struct verb cli_verbs[] = {
     {.name = "insert-overwrite",
      .form = "TABLE FILE... [options]",
      .summary = "replace the rows of the partitions that the input touches",
-     .details = "Partitions without a row in the input stay as they are. Older instants can still be queried by "
-                "--as-of until their files are cleaned. Inputs as with upsert, keys as with insert.",
+     .details =
+         "Partitions without a row in the input stay as they are. Older instants can still be queried by "
+         "--as-of until their files are cleaned. Inputs as with upsert, keys as with insert.",
      .example = "sluice insert-overwrite lake/trips quito-again.parquet",
      .options = OPTIONS(INPUT_OPTIONS, TABLE_OPTIONS),
      .arguments_min = 2,
@@ -292,9 +297,10 @@ const struct verb cli_verbs[] = {
     {.name = "delete-partition",
      .form = "TABLE PARTITION...",
      .summary = "delete whole partitions, without reading or writing rows",
-     .details = "PARTITION is a partition's path, or field=value, with several fields field=value/field=value; "
-                "fields that are left out may have any value. Refused while a compaction is planned on one of "
-                "them.",
+     .details =
+         "PARTITION is a partition's path, or field=value, with several fields field=value/field=value; "
+         "fields that are left out may have any value. Refused while a compaction is planned on one of "
+         "them.",
      .example = "sluice delete-partition lake/trips region=quito region=lagos",
      .options = no_options,
      .arguments_min = 2,
@@ -349,8 +355,9 @@ const struct verb cli_verbs[] = {
     {.name = "log-compact",
      .form = "TABLE [--schedule-only | --execute INSTANT | --dry-run]",
      .summary = "merge logs into fewer logs, without the base files",
-     .details = "Takes file groups with at least hoodie.log.compaction.blocks.threshold (5) logs. Runs the oldest "
-                "plan that waits on the timeline, or makes one and runs it. Writers go on meanwhile.",
+     .details =
+         "Takes file groups with at least hoodie.log.compaction.blocks.threshold (5) logs. Runs the oldest "
+         "plan that waits on the timeline, or makes one and runs it. Writers go on meanwhile.",
      .example = "sluice log-compact lake/events\n"
                 "sluice log-compact lake/events -c hoodie.log.compaction.blocks.threshold=3",
      .options = OPTIONS(OPT_SCHEDULE_ONLY, OPT_EXECUTE, OPT_DRY_RUN),
@@ -385,11 +392,15 @@ const struct verb cli_verbs[] = {
     {.name = "doctor",
      .form = "TABLE [--deep] [--repair]",
      .summary = "check the table against itself: timeline, files, footers, and with --deep every row",
-     .details = "Lists what it finds, with its place: instants that cannot be read, files that commits name and that are gone or "
-                "of another size, files that readers count although no commit names them, leftovers, file groups that do not "
-                "fit the bucket index, footers. --deep also reads every row: checksums, key order, keys in their bucket, meta "
+     .details = "Lists what it finds, with its place: instants that cannot be read, files that commits name "
+                "and that are gone or "
+                "of another size, files that readers count although no commit names them, leftovers, file "
+                "groups that do not "
+                "fit the bucket index, footers. --deep also reads every row: checksums, key order, keys in "
+                "their bucket, meta "
                 "columns, values outside their statistics, duplicate keys.\n"
-                "--repair first rolls back what dead writers left; nothing else is changed. Exit status 1 when there is an "
+                "--repair first rolls back what dead writers left; nothing else is changed. Exit status 1 "
+                "when there is an "
                 "error among the findings.",
      .example = "sluice doctor lake/trips --deep",
      .options = OPTIONS(OPT_DEEP, OPT_REPAIR),

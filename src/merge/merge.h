@@ -17,7 +17,14 @@
 
 /* ---- loser tree ---------------------------------------------------------------------------------------- */
 
-enum sl_leaf_state { SL_WINNER_WITH_NEW_KEY, SL_WINNER_WITH_SAME_KEY, SL_WINNER_POPPED, SL_LOSER_WITH_NEW_KEY, SL_LOSER_WITH_SAME_KEY, SL_LOSER_POPPED };
+enum sl_leaf_state {
+    SL_WINNER_WITH_NEW_KEY,
+    SL_WINNER_WITH_SAME_KEY,
+    SL_WINNER_POPPED,
+    SL_LOSER_WITH_NEW_KEY,
+    SL_LOSER_WITH_SAME_KEY,
+    SL_LOSER_POPPED
+};
 
 /* A record of a source as the tree sees it. `key` must stay valid until the source is advanced past it. */
 struct sl_head {
@@ -26,7 +33,8 @@ struct sl_head {
     /* 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that all keys of
      * all sources begin with. */
     uint64_t prefix;
-    bool whole; /* the prefix says all: a head with the same prefix that is whole too differs in length at most */
+    /* the prefix says all: a head with the same prefix that is whole too differs in length at most */
+    bool whole;
     bool alone; /* the record after this one of the source is known to have another key */
 };
 /* Loads the next head of `source` after its current one. */
@@ -35,11 +43,14 @@ typedef sl_status (*sl_tree_advance)(void *context, size_t source, struct sl_hea
 typedef sl_status (*sl_tree_repeats)(void *context, size_t source, bool *repeats);
 
 typedef struct sl_loser_tree sl_loser_tree;
-SL_MUST_USE sl_status sl_loser_tree_new(size_t sources, sl_tree_advance advance, sl_tree_repeats repeats, void *context, sl_loser_tree **out); /* builds: advances every source once */
+/* builds: advances every source once */
+SL_MUST_USE sl_status sl_loser_tree_new(size_t sources, sl_tree_advance advance, sl_tree_repeats repeats,
+                                        void *context, sl_loser_tree **out);
 /* Source of the next record of the open group, or -1 when the group is complete (or all is done). */
 int64_t sl_loser_tree_peek(const sl_loser_tree *tree);
-SL_MUST_USE sl_status sl_loser_tree_pop(sl_loser_tree *tree);      /* hands out what peek named */
-SL_MUST_USE sl_status sl_loser_tree_next_key(sl_loser_tree *tree); /* opens the next group; peek is -1 after it only at the end */
+SL_MUST_USE sl_status sl_loser_tree_pop(sl_loser_tree *tree); /* hands out what peek named */
+/* opens the next group; peek is -1 after it only at the end */
+SL_MUST_USE sl_status sl_loser_tree_next_key(sl_loser_tree *tree);
 const struct sl_head *sl_loser_tree_head(const sl_loser_tree *tree, size_t source);
 /* The smallest head among all other sources than the champion (the runner-up), for galloping; key NULL when alone.
  * Valid when a group was just opened (champion W_NEW). */
@@ -68,9 +79,10 @@ struct sl_run_copy {
 struct sl_run {
     sl_stream *rows;
     struct sl_run_copy copy; /* `offer` NULL: every row passes through. Only for sl_merge_open. */
-    bool is_deletes;       /* every row is a delete: columns are the key and the ordering fields only */
-    bool is_base;          /* the base file: duplicates inside it are handed through unless another source has the key */
-    const char *name;      /* for errors: the file */
+    bool is_deletes;         /* every row is a delete: columns are the key and the ordering fields only */
+    /* the base file: duplicates inside it are handed through unless another source has the key */
+    bool is_base;
+    const char *name; /* for errors: the file */
 };
 
 /* hoodie.table.partial.update.mode: what a winner takes from the loser, when neither is a delete (spec/log-format.md 12.2). */
@@ -82,7 +94,8 @@ enum sl_partial_mode {
 
 enum sl_order_policy {
     SL_ORDER_STRICT, /* a run that goes backwards is SL_E_CORRUPT with run name and row */
-    SL_ORDER_REPAIR, /* the same error: rows may be out already, so the caller opens the run anew through sl_sort_stream */
+    /* the same error: rows may be out already, so the caller opens the run anew through sl_sort_stream */
+    SL_ORDER_REPAIR,
 };
 
 enum sl_delete_policy {
@@ -92,22 +105,25 @@ enum sl_delete_policy {
 
 struct sl_merge_options {
     enum sl_merge_mode mode;
-    const char *key_column;               /* "_hoodie_record_key" */
-    const char *const *ordering;          /* ordering fields; none: as commit time */
+    const char *key_column;      /* "_hoodie_record_key" */
+    const char *const *ordering; /* ordering fields; none: as commit time */
     size_t ordering_count;
-    const char *delete_column;            /* boolean column whose true marks a delete in data rows ("_hoodie_is_deleted"); NULL: none */
+    /* boolean column whose true marks a delete in data rows ("_hoodie_is_deleted"); NULL: none */
+    const char *delete_column;
     const char *marker_column, *marker_value; /* custom delete marker (text equality); NULL: none */
     enum sl_partial_mode partial;
     const char *unavailable;
     enum sl_delete_policy deletes;
-    bool classic;                         /* default layout: logs folded among themselves, base joined last (spec 8.1) */
-    bool keep_duplicates;                 /* plain insert: no folding at all, order by (key, source, row) */
-    bool keep_dictionaries;               /* the result's batches may have dictionaries, as those of the runs have */
+    /* default layout: logs folded among themselves, base joined last (spec 8.1) */
+    bool classic;
+    bool keep_duplicates; /* plain insert: no folding at all, order by (key, source, row) */
+    /* the result's batches may have dictionaries, as those of the runs have */
+    bool keep_dictionaries;
     enum sl_order_policy order;
-    const sl_type *schema;                /* of the result; every data run has exactly it (conform before) */
-    int64_t batch_rows;                   /* rows a batch of the result; 0: 16384 */
+    const sl_type *schema; /* of the result; every data run has exactly it (conform before) */
+    int64_t batch_rows;    /* rows a batch of the result; 0: 16384 */
     const sl_runtime *runtime;
-    sl_pool *pool;                        /* copies columns in parallel; NULL: inline */
+    sl_pool *pool; /* copies columns in parallel; NULL: inline */
 };
 
 struct sl_merge_counts {
@@ -124,7 +140,9 @@ struct sl_merge_counts {
 
 /* The merged rows as a stream of options->schema. Takes over the runs' streams (also on failure). `counts` (may be NULL,
  * borrowed until close) is final once the stream has ended. With SL_KEEP_DELETES use sl_merge_operands instead. */
-SL_MUST_USE sl_status sl_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
+SL_MUST_USE sl_status sl_merge_open(const struct sl_run *runs, size_t count,
+                                    const struct sl_merge_options *options, struct sl_merge_counts *counts,
+                                    sl_stream **out);
 
 /* Runs that are opened when their turn comes, so that there may be thousands. */
 struct sl_run_list {
@@ -136,7 +154,9 @@ struct sl_run_list {
 #define SL_MERGE_OPEN_LEAST 8 /* sources: so many are open at once whatever the budget says */
 /* sl_merge_open of the list with at most `max_open` runs open at once (0: no limit). Where there are more, neighbours are folded
  * first into temporary runs, which holds back no memory but these; the result and the counts are those of one merge. */
-SL_MUST_USE sl_status sl_merge_open_list(const struct sl_run_list *list, size_t max_open, const struct sl_merge_options *options, struct sl_merge_counts *counts, sl_stream **out);
+SL_MUST_USE sl_status sl_merge_open_list(const struct sl_run_list *list, size_t max_open,
+                                         const struct sl_merge_options *options,
+                                         struct sl_merge_counts *counts, sl_stream **out);
 
 /* ---- operands: merging that must keep deletes ---------------------------------------------------------- */
 
@@ -146,22 +166,29 @@ SL_MUST_USE sl_status sl_merge_open_list(const struct sl_run_list *list, size_t 
  * through the callbacks in key order within each kind; a batch is borrowed by the call. */
 struct sl_operand_sink {
     void *context;
-    sl_status (*rows)(void *context, sl_batch *batch, bool second);    /* data rows of options->schema */
-    sl_status (*deletes)(void *context, sl_batch *batch, bool second); /* delete_schema: key, then nullable ordering fields */
+    sl_status (*rows)(void *context, sl_batch *batch, bool second); /* data rows of options->schema */
+    /* delete_schema: key, then nullable ordering fields */
+    sl_status (*deletes)(void *context, sl_batch *batch, bool second);
 };
 /* delete_schema gets one reference: _hoodie_record_key required string, then each ordering field nullable (event time). */
 SL_MUST_USE sl_status sl_delete_schema(const struct sl_merge_options *options, const sl_type **out);
-SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
+SL_MUST_USE sl_status sl_merge_operands(const struct sl_run *runs, size_t count,
+                                        const struct sl_merge_options *options,
+                                        const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
 
 /* The same for a list without a base, as sl_merge_open_list. */
-SL_MUST_USE sl_status sl_merge_operands_list(const struct sl_run_list *list, size_t max_open, const struct sl_merge_options *options, const struct sl_operand_sink *sink, struct sl_merge_counts *counts);
+SL_MUST_USE sl_status sl_merge_operands_list(const struct sl_run_list *list, size_t max_open,
+                                             const struct sl_merge_options *options,
+                                             const struct sl_operand_sink *sink,
+                                             struct sl_merge_counts *counts);
 
 /* ---- sorting and spilling ------------------------------------------------------------------------------ */
 
 /* Collects rows in arrival order; gives them back as sorted runs, oldest first, ties inside a run in arrival order.
  * Several sorters (one a file group) share one budget: when it is exhausted the owner chooses which of them spills. */
 typedef struct sl_sorter sl_sorter;
-SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime, sl_sorter **out);
+SL_MUST_USE sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_runtime *runtime,
+                                    sl_sorter **out);
 /* A temporary file of spilled runs, without a name from the start (a crash leaves nothing). */
 typedef struct sl_spill sl_spill;
 SL_MUST_USE sl_status sl_spill_new(const sl_runtime *runtime, sl_spill **out);
@@ -173,12 +200,15 @@ size_t sl_spill_fan_in(const sl_runtime *runtime, size_t merges);
 void sl_sorter_share(sl_sorter *sorter, sl_spill *spill);
 /* Rows `rows[0..count)` of the batch. Copies. SL_E_MEMORY from a sorter that is still usable: the budget has no room and
  * nothing was taken; the owner may spill this sorter or another one and try again, or append fewer rows. */
-SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+SL_MUST_USE sl_status sl_sorter_append(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows,
+                                       size_t count);
 /* The same when nobody can make room: spills the sorter's own rows, and goes over the budget if that is not enough. */
-SL_MUST_USE sl_status sl_sorter_force(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows, size_t count);
+SL_MUST_USE sl_status sl_sorter_force(sl_sorter *sorter, const sl_batch *batch, const uint32_t *rows,
+                                      size_t count);
 /* All rows of the batch, by force. */
 SL_MUST_USE sl_status sl_sorter_append_all(sl_sorter *sorter, const sl_batch *batch);
-bool sl_sorter_usable(const sl_sorter *sorter); /* false: an append failed half way, the sorter may only be freed */
+/* false: an append failed half way, the sorter may only be freed */
+bool sl_sorter_usable(const sl_sorter *sorter);
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);
 /* Sorts what is in memory and writes it as one run to the temporary file. */
@@ -190,6 +220,7 @@ SL_MUST_USE sl_status sl_sorter_finish(sl_sorter *sorter, size_t fan_in, struct 
 void sl_sorter_free(sl_sorter *sorter); /* NULL is fine */
 
 /* A stream that sorts another one externally under the budget: repairs runs in a foreign order. Takes over `rows`. */
-SL_MUST_USE sl_status sl_sort_stream(sl_stream *rows, const char *key_column, const sl_runtime *runtime, sl_stream **out);
+SL_MUST_USE sl_status sl_sort_stream(sl_stream *rows, const char *key_column, const sl_runtime *runtime,
+                                     sl_stream **out);
 
 #endif

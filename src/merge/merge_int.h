@@ -86,7 +86,7 @@ struct view {
     bool is_base, is_delete_run;
     int64_t rows;
     int64_t rows_cap;
-    size_t row_bytes; /* average; of texts with a dictionary the longest */
+    size_t row_bytes;      /* average; of texts with a dictionary the longest */
     int32_t slot[GATHERS]; /* its place among the views of a gather, -1: not there */
 };
 SL_INLINE struct view *view_ref(struct view *view)
@@ -124,7 +124,7 @@ struct cursor {
     struct sl_run run;
     const struct merge_plan *plan;
     struct key_space *space; /* shared by all cursors of a merge */
-    struct view *view; /* NULL before the first row and at the end */
+    struct view *view;       /* NULL before the first row and at the end */
     int64_t row;
     struct view
         *ahead; /* the next view, loaded early when the last row of a view had to know whether it repeats */
@@ -162,7 +162,7 @@ struct record {
     bool is_delete;
     bool is_commit_delete; /* a delete without an ordering value: beats what is older, loses to what is newer
                             */
-    struct mix *mix; /* partial updates: where each column's value is; NULL: all in the row */
+    struct mix *mix;       /* partial updates: where each column's value is; NULL: all in the row */
 };
 /* The record under the cursor, with a reference. */
 void record_take(struct record *out, const struct cursor *cursor);
@@ -210,7 +210,7 @@ SL_MUST_USE sl_status joined_finish(struct joined *joined, sl_builder *texts, sl
 struct gather {
     sl_batch_builder builder;
     struct joined **joined; /* for each column; NULL: its values are copied */
-    int number; /* below GATHERS */
+    int number;             /* below GATHERS */
     bool keep_dictionaries;
     sl_pool *pool;
     struct sl_pick *picks; /* pending; a source is a place in `views` */

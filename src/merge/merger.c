@@ -81,7 +81,8 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
         return status;
     }
     for (size_t i = 0; i < count; i++) {
-        sl_status opened = status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan, &m->space) : SL_OK;
+        sl_status opened =
+            status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan, &m->space) : SL_OK;
         if (status != SL_OK)
             sl_stream_close(runs[i].rows);
         else

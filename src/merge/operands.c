@@ -144,8 +144,9 @@ static sl_status take_alone(struct operands *o, size_t source, int64_t rows)
 
 /* The operands of one key; either may be empty. */
 struct reduced {
-    struct record barrier; /* the last commit-time delete; partial updates: any delete that was followed by a row */
-    struct record tail;    /* the fold of what follows it */
+    /* the last commit-time delete; partial updates: any delete that was followed by a row */
+    struct record barrier;
+    struct record tail; /* the fold of what follows it */
     bool has_base;
 };
 

@@ -120,7 +120,8 @@ void rule_fold_logs(const struct merge_plan *plan, struct record *kept, struct r
 {
     bool next_wins = true;
     if (kept->view)
-        next_wins = next->view->is_delete_run ? delete_wins(plan, kept, next) : rule_newer_wins(plan, kept, next);
+        next_wins =
+            next->view->is_delete_run ? delete_wins(plan, kept, next) : rule_newer_wins(plan, kept, next);
     settle(plan, kept, next, next_wins);
 }
 

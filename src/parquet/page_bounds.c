@@ -10,7 +10,8 @@ static void ignore_index(const struct sl_parquet *p, size_t group, size_t leaf)
 {
     if (atomic_fetch_add(p->ignored_indexes, 1) == 0 && p->runtime)
         sl_warn(p->runtime,
-                "%s, row group %zu, column %s: the page index is damaged or contradicts the pages; read without it",
+                "%s, row group %zu, column %s: the page index is damaged or contradicts the pages; read "
+                "without it",
                 sl_file_path(p->file), group, p->schema.leaves[leaf].path);
 }
 

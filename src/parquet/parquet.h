@@ -31,7 +31,8 @@ struct sl_parquet_open_options {
     const sl_runtime *runtime; /* where warnings go, borrowed until the file is closed; NULL: nowhere */
 };
 /* Borrows `file`, which must stay open until sl_parquet_close. options NULL: defaults. */
-SL_MUST_USE sl_status sl_parquet_open(sl_file *file, const struct sl_parquet_open_options *options, sl_parquet **out);
+SL_MUST_USE sl_status sl_parquet_open(sl_file *file, const struct sl_parquet_open_options *options,
+                                      sl_parquet **out);
 void sl_parquet_close(sl_parquet *p);
 
 const sl_type *sl_parquet_schema(const sl_parquet *p); /* top-level columns, in file order; borrowed */
@@ -54,12 +55,13 @@ struct sl_parquet_bounds {
      * there are none, `max` is NaN, and the numbers among the values go up to this one. Else NULL. */
     sl_array *max_number;
 };
-SL_MUST_USE sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_bounds *out);
+SL_MUST_USE sl_status sl_parquet_column_bounds(const sl_parquet *p, size_t group, int column,
+                                               struct sl_parquet_bounds *out);
 void sl_parquet_bounds_free(struct sl_parquet_bounds *bounds);
 
 /* Facts of a column chunk for `inspect` and for reports. */
 struct sl_parquet_chunk_info {
-    const char *path;      /* dotted leaf path */
+    const char *path; /* dotted leaf path */
     const char *physical_type, *codec;
     const char *encodings; /* "RLE_DICTIONARY,PLAIN,RLE" */
     int64_t values, compressed_bytes, uncompressed_bytes;
@@ -71,9 +73,11 @@ struct sl_parquet_chunk_info {
     size_t key_values;
 };
 size_t sl_parquet_leaves(const sl_parquet *p);
-SL_MUST_USE sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf, struct sl_parquet_chunk_info *out);
+SL_MUST_USE sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf,
+                                            struct sl_parquet_chunk_info *out);
 /* Key-value metadata of a column chunk (index < key_values of its info). */
-void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index, const char **key, const char **value);
+void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index,
+                                   const char **key, const char **value);
 
 struct sl_row_range {
     int64_t first, count; /* rows of the file */
@@ -86,7 +90,8 @@ typedef struct sl_row_ranges {
 /* Behind all ranges so far: `first` may not lie before the last range's first row. Touching ranges become one, empty ones none. */
 SL_MUST_USE sl_status sl_row_ranges_add(sl_row_ranges *ranges, int64_t first, int64_t count);
 /* Rows in both, rows in either; *out must be zero-initialised. */
-SL_MUST_USE sl_status sl_row_ranges_intersect(const sl_row_ranges *a, const sl_row_ranges *b, sl_row_ranges *out);
+SL_MUST_USE sl_status sl_row_ranges_intersect(const sl_row_ranges *a, const sl_row_ranges *b,
+                                              sl_row_ranges *out);
 SL_MUST_USE sl_status sl_row_ranges_unite(const sl_row_ranges *a, const sl_row_ranges *b, sl_row_ranges *out);
 int64_t sl_row_ranges_rows(const sl_row_ranges *ranges);
 void sl_row_ranges_free(sl_row_ranges *ranges);
@@ -110,14 +115,18 @@ struct sl_parquet_page_bounds {
     bool from_index;
     size_t page_count; /* 0 only for a row group without rows */
     struct sl_parquet_page_info *pages;
-    sl_array *min, *max; /* page_count values of the column's type, null where has_bounds is false; NULL: no page has bounds */
-    sl_array *max_number; /* as in sl_parquet_bounds: null but where max is a NaN that may or may not be there; NULL: no such page */
-    int order;           /* of the bounds: 1 ascending, -1 descending, 0 neither or unknown */
+    /* page_count values of the column's type, null where has_bounds is false; NULL: no page has bounds */
+    sl_array *min, *max;
+    /* as in sl_parquet_bounds: null but where max is a NaN that may or may not be there; NULL: no such page */
+    sl_array *max_number;
+    int order; /* of the bounds: 1 ascending, -1 descending, 0 neither or unknown */
 };
-SL_MUST_USE sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, int column, struct sl_parquet_page_bounds *out);
+SL_MUST_USE sl_status sl_parquet_page_bounds(const sl_parquet *p, size_t group, int column,
+                                             struct sl_parquet_page_bounds *out);
 void sl_parquet_page_bounds_free(struct sl_parquet_page_bounds *bounds);
 /* Adds the rows of the pages whose keep[i] is true to `ranges`. */
-SL_MUST_USE sl_status sl_parquet_page_ranges(const struct sl_parquet_page_bounds *bounds, const bool *keep, sl_row_ranges *ranges);
+SL_MUST_USE sl_status sl_parquet_page_ranges(const struct sl_parquet_page_bounds *bounds, const bool *keep,
+                                             sl_row_ranges *ranges);
 /* Page indexes that were found damaged or contradicting their chunk, and so not used, since the file was opened. The first
  * one is a warning. */
 uint64_t sl_parquet_ignored_indexes(const sl_parquet *p);
@@ -125,26 +134,32 @@ uint64_t sl_parquet_ignored_indexes(const sl_parquet *p);
 /* Whether a flat column's Bloom filter allows that the row group holds a value: *may false is certain, true is also the
  * answer where there is no filter (or one that we cannot use). `value` are the value's PLAIN bytes, for strings and
  * binaries without their length. */
-SL_MUST_USE sl_status sl_parquet_may_contain(const sl_parquet *p, size_t group, int column, const void *value, size_t len, bool *may);
+SL_MUST_USE sl_status sl_parquet_may_contain(const sl_parquet *p, size_t group, int column, const void *value,
+                                             size_t len, bool *may);
 /* The same for a value of the column's type; null and values that the file may hold in several forms (zeros, NaN,
  * decimals in byte arrays): true. */
-SL_MUST_USE sl_status sl_parquet_may_contain_value(const sl_parquet *p, size_t group, int column, const sl_array *array, int64_t row, bool *may);
+SL_MUST_USE sl_status sl_parquet_may_contain_value(const sl_parquet *p, size_t group, int column,
+                                                   const sl_array *array, int64_t row, bool *may);
 
 struct sl_parquet_scan_options {
-    const char *const *columns; /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
+    /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
+    const char *const *columns;
     size_t column_count;
-    const struct sl_row_range *ranges; /* ascending, disjoint; NULL: all rows. Pages outside are not decoded where a page index allows. */
+    /* ascending, disjoint; NULL: all rows. Pages outside are not decoded where a page index allows. */
+    const struct sl_row_range *ranges;
     size_t range_count;
-    int64_t batch_rows;      /* at most so many rows a batch; 0: 16384. Batches also end at row groups. */
-    size_t batch_bytes;      /* soft bound on a batch's memory; 0: 64 MiB */
+    int64_t batch_rows; /* at most so many rows a batch; 0: 16384. Batches also end at row groups. */
+    size_t batch_bytes; /* soft bound on a batch's memory; 0: 64 MiB */
     /* String and binary columns may come with a dictionary. Not those inside lists, maps and structs: who bounds memory by
      * what rows take once they are copied out of their dictionaries (merge) has to look at the columns only. */
     bool keep_dictionary;
-    sl_pool *pool;           /* decode columns in parallel; NULL: inline */
+    sl_pool *pool;                    /* decode columns in parallel; NULL: inline */
     atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
-    atomic_uint_fast64_t *pages_read, *pages_skipped; /* data pages decoded; passed over by the page index. NULL: not counted */
+    /* data pages decoded; passed over by the page index. NULL: not counted */
+    atomic_uint_fast64_t *pages_read, *pages_skipped;
 };
-SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options, sl_stream **out);
+SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options,
+                                      sl_stream **out);
 /* Between two batches of a scan of all rows: those before row `first` that were not yielded yet are left out, and no batch
  * reaches from before row `stop` behind it. */
 void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop);
@@ -152,28 +167,32 @@ void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop);
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 enum sl_parquet_codec { SL_CODEC_NONE, SL_CODEC_SNAPPY, SL_CODEC_GZIP, SL_CODEC_ZSTD, SL_CODEC_LZ4_RAW };
-SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out); /* uncompressed, snappy, gzip, zstd, lz4_raw */
+/* uncompressed, snappy, gzip, zstd, lz4_raw */
+SL_MUST_USE sl_status sl_parquet_codec_named(const char *name, enum sl_parquet_codec *out);
 
 /* How values are encoded. An encoding that is asked for stands without dictionary. */
 enum sl_parquet_encoding {
     SL_ENCODING_DEFAULT, /* a dictionary while it pays, PLAIN otherwise */
-    SL_ENCODING_AUTO,    /* the first page decides by its compressed size among dictionary, PLAIN, DELTA_BINARY_PACKED,
+    SL_ENCODING_AUTO, /* the first page decides by its compressed size among dictionary, PLAIN, DELTA_BINARY_PACKED,
                             DELTA_BYTE_ARRAY and RLE: what every Hudi reader reads */
     SL_ENCODING_PLAIN,
     SL_ENCODING_DELTA_BINARY_PACKED,     /* INT32, INT64 */
     SL_ENCODING_DELTA_LENGTH_BYTE_ARRAY, /* strings, binaries. Spark 3.5 returns wrong strings. */
-    SL_ENCODING_DELTA_BYTE_ARRAY,        /* strings, binaries, fixed: prefixes shared with the value before, for sorted keys */
-    SL_ENCODING_BYTE_STREAM_SPLIT,       /* numbers, fixed. Spark 3.5 and Hudi 1.2 cannot read it. */
-    SL_ENCODING_RLE,                     /* booleans */
+    /* strings, binaries, fixed: prefixes shared with the value before, for sorted keys */
+    SL_ENCODING_DELTA_BYTE_ARRAY,
+    SL_ENCODING_BYTE_STREAM_SPLIT, /* numbers, fixed. Spark 3.5 and Hudi 1.2 cannot read it. */
+    SL_ENCODING_RLE,               /* booleans */
 };
 /* default, auto, plain, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split, rle */
 SL_MUST_USE sl_status sl_parquet_encoding_named(const char *name, enum sl_parquet_encoding *out);
 struct sl_parquet_column_options {
-    const char *column;                /* top-level name, for all leaves below it that the encoding fits, or a dotted leaf path */
+    /* top-level name, for all leaves below it that the encoding fits, or a dotted leaf path */
+    const char *column;
     enum sl_parquet_encoding encoding; /* DEFAULT: that of the file */
     bool bloom_filter;                 /* a split-block Bloom filter for each row group; not for booleans */
-    int64_t bloom_distinct;            /* distinct values to expect in a row group; 0: counted while writing */
-    double bloom_fpp;                  /* rate of false positives; 0: 0.01 */
+    /* distinct values to expect in a row group; 0: counted while writing */
+    int64_t bloom_distinct;
+    double bloom_fpp; /* rate of false positives; 0: 0.01 */
 };
 struct sl_parquet_sorting {
     const char *column; /* as above; must name one leaf */
@@ -181,24 +200,26 @@ struct sl_parquet_sorting {
 };
 struct sl_parquet_write_options {
     enum sl_parquet_codec codec;
-    int level;                   /* 0: the codec's default (zstd: 1) */
-    size_t page_bytes;           /* 0: 1 MiB, uncompressed; 256 MiB at most */
-    int64_t page_rows;           /* 0: 20,000; 2^28 at most */
-    size_t row_group_bytes;      /* 0: 120 MiB, estimated compressed size of buffered rows */
-    int64_t row_group_rows;      /* 0: no limit */
+    int level;              /* 0: the codec's default (zstd: 1) */
+    size_t page_bytes;      /* 0: 1 MiB, uncompressed; 256 MiB at most */
+    int64_t page_rows;      /* 0: 20,000; 2^28 at most */
+    size_t row_group_bytes; /* 0: 120 MiB, estimated compressed size of buffered rows */
+    int64_t row_group_rows; /* 0: no limit */
     bool no_dictionary;
     bool no_page_index;
-    bool old_lists;              /* two-level lists (`array`), as parquet-java's default; else three-level */
-    const char *created_by;      /* NULL: "sluice version X (build Y)" */
-    const char *root_name;       /* name of the schema's root; NULL: "schema" */
-    sl_pool *pool;               /* encode columns in parallel; NULL: inline */
-    bool data_page_v2;           /* levels outside the compressed part; else v1 */
-    bool no_checksums;           /* no CRC of pages */
-    bool size_statistics;        /* bytes of strings and histograms of levels, for chunks and pages */
+    bool old_lists;         /* two-level lists (`array`), as parquet-java's default; else three-level */
+    const char *created_by; /* NULL: "sluice version X (build Y)" */
+    const char *root_name;  /* name of the schema's root; NULL: "schema" */
+    sl_pool *pool;          /* encode columns in parallel; NULL: inline */
+    bool data_page_v2;      /* levels outside the compressed part; else v1 */
+    bool no_checksums;      /* no CRC of pages */
+    bool size_statistics;   /* bytes of strings and histograms of levels, for chunks and pages */
     enum sl_parquet_encoding encoding; /* of all columns that it fits */
-    const struct sl_parquet_column_options *columns; /* what differs for some; the last entry of a column counts */
+    /* what differs for some; the last entry of a column counts */
+    const struct sl_parquet_column_options *columns;
     size_t column_count;
-    const struct sl_parquet_sorting *sorting; /* how the rows are sorted: noted in every row group, not checked */
+    /* how the rows are sorted: noted in every row group, not checked */
+    const struct sl_parquet_sorting *sorting;
     size_t sorting_count;
 };
 /* Whether every Hudi reader of today reads what the options ask for (spec/parquet.md 10); else *feature names what they
@@ -209,10 +230,13 @@ bool sl_parquet_schema_hudi_safe(const sl_type *schema, const char **feature);
 typedef struct sl_parquet_writer sl_parquet_writer; /* one thread at a time */
 /* Borrows `output` until finish or free. options NULL: uncompressed and all defaults. A type that Parquet cannot hold is
  * refused by name: SL_NULL columns, empty structs. */
-SL_MUST_USE sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema, const struct sl_parquet_write_options *options, sl_parquet_writer **out);
+SL_MUST_USE sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema,
+                                            const struct sl_parquet_write_options *options,
+                                            sl_parquet_writer **out);
 /* The batch's schema must equal the writer's. Keeps references to small batches; encodes as pages fill. */
 SL_MUST_USE sl_status sl_parquet_writer_write(sl_parquet_writer *w, sl_batch *batch);
-SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value); /* any time before finish; the last value of a key counts */
+/* any time before finish; the last value of a key counts */
+SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value);
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
 
@@ -237,10 +261,14 @@ struct sl_parquet_constant {
     const char *column; /* top-level name of a string column */
     const char *value;
 };
-SL_MUST_USE sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *source, size_t group, int64_t first, int64_t rows,
-                                                  const struct sl_parquet_constant *constants, size_t constant_count);
-SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
-                                                       const struct sl_parquet_constant *constants, size_t constant_count);
+SL_MUST_USE sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *source,
+                                                  size_t group, int64_t first, int64_t rows,
+                                                  const struct sl_parquet_constant *constants,
+                                                  size_t constant_count);
+SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source,
+                                                       size_t group,
+                                                       const struct sl_parquet_constant *constants,
+                                                       size_t constant_count);
 struct sl_parquet_copied {
     uint64_t rows, pages, bytes; /* pages of data, where an index tells them; bytes of pages */
 };
@@ -249,13 +277,15 @@ struct sl_parquet_copied sl_parquet_writer_copied(const sl_parquet_writer *w); /
 /* ---- sizes and the end --------------------------------------------------------------------------------- */
 
 size_t sl_parquet_writer_row_groups(const sl_parquet_writer *w); /* the one in progress included */
-uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w); /* written and estimated still to write: for rolling files by size */
+/* written and estimated still to write: for rolling files by size */
+uint64_t sl_parquet_writer_bytes(const sl_parquet_writer *w);
 size_t sl_parquet_writer_memory(const sl_parquet_writer *w);
 struct sl_parquet_written {
     int64_t rows;
     uint64_t bytes;
 };
-SL_MUST_USE sl_status sl_parquet_writer_finish(sl_parquet_writer *w, struct sl_parquet_written *out); /* frees w, also on failure */
+/* frees w, also on failure */
+SL_MUST_USE sl_status sl_parquet_writer_finish(sl_parquet_writer *w, struct sl_parquet_written *out);
 void sl_parquet_writer_free(sl_parquet_writer *w); /* gives up; NULL is fine */
 
 #endif

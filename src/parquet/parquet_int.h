@@ -6,7 +6,7 @@
 #include "parquet/parquet.h"
 #include "parquet/thrift.h"
 
-#define PARQUET_MAGIC "PAR1"
+#define PARQUET_MAGIC       "PAR1"
 #define PARQUET_NESTING_MAX 64 /* groups inside groups; keeps levels in a byte */
 
 /* Bits that hold a level (or a dictionary index) of at most `max`. */

@@ -92,9 +92,11 @@ void parquet_avro_close(struct parquet_avro *avro);
 /* Types in it, borrowed; NULL: nothing is known. */
 const void *parquet_avro_root(struct parquet_avro *avro);
 const void *parquet_avro_member(struct parquet_avro *avro, const void *record, const char *name);
-const void *parquet_avro_inside(struct parquet_avro *avro, const void *type); /* items of an array, values of a map */
+/* items of an array, values of a map */
+const void *parquet_avro_inside(struct parquet_avro *avro, const void *type);
 /* Whether a repeated group with this one child is the element of a list of `items`: 1, 0, or -1 when nothing is known. */
-int parquet_avro_is_element(struct parquet_avro *avro, const void *items, const struct parquet_schema_element *only_child);
+int parquet_avro_is_element(struct parquet_avro *avro, const void *items,
+                            const struct parquet_schema_element *only_child);
 
 /* Fills `encodings` of the file below. */
 SL_MUST_USE sl_status parquet_describe_chunks(struct sl_parquet *p);
@@ -106,8 +108,8 @@ struct sl_parquet {
     sl_arena *arena;
     struct parquet_file_metadata meta;
     struct parquet_schema schema;
-    const char **encodings; /* text of parquet_chunk_info, group after group */
-    uint64_t data_end;      /* where the footer begins: pages end before it */
+    const char **encodings;                /* text of parquet_chunk_info, group after group */
+    uint64_t data_end;                     /* where the footer begins: pages end before it */
     atomic_uint_fast64_t *ignored_indexes; /* in the arena, since readers see the rest as constant */
 };
 
@@ -208,10 +210,10 @@ struct parquet_pages {
     uint64_t wanted_end;  /* when before it, nothing behind it is read ahead */
     uint64_t bytes_read;
     uint64_t pages_read; /* of data, in this chunk */
-    const uint8_t *map; /* the whole file, or NULL */
-    sl_buf window;      /* without a map: the bytes [window_offset, + window.len) of the file */
+    const uint8_t *map;  /* the whole file, or NULL */
+    sl_buf window;       /* without a map: the bytes [window_offset, + window.len) of the file */
     uint64_t window_offset;
-    sl_buf body; /* the decompressed page */
+    sl_buf body;                       /* the decompressed page */
     struct parquet_recycler *recycler; /* lends decompressors; NULL: none */
     struct parquet_decompressor decompressor;
     uint64_t header_offset; /* of the header read last */
@@ -341,7 +343,7 @@ struct parquet_leaf_reader {
     struct parquet_pages pages;
     struct parquet_dictionary dictionary;
     uint64_t dictionary_at, dictionary_end; /* a dictionary page that no page needed so far; 0: none */
-    struct parquet_offset_index index; /* lives in index_arena */
+    struct parquet_offset_index index;      /* lives in index_arena */
     sl_arena *index_arena;
     bool index_tried;
     int64_t row;         /* row of the group at which the next page starts, where known (flat, or by index) */
@@ -366,8 +368,8 @@ struct parquet_leaf_reader {
     bool as_indexes;                  /* this batch holds dictionary indexes so far */
     uint8_t *levels_def, *levels_rep; /* nested: the batch's levels */
     size_t level_count, level_cap;
-    size_t level_max;  /* of a batch; 0: none */
-    bool levels_full;  /* the batch failed for want of room below level_max */
+    size_t level_max;          /* of a batch; 0: none */
+    bool levels_full;          /* the batch failed for want of room below level_max */
     uint32_t *scratch_indexes; /* READ_BLOCK */
     uint8_t *scratch;          /* READ_BLOCK physical values */
     struct parquet_strings scratch_strings;
@@ -378,8 +380,8 @@ struct parquet_step {
 /* leaf_append.c: the next `count` values of the page behind the batch's; fixed-width values of a page or a dictionary that
  * has no indexes, in the array's layout. */
 SL_MUST_USE sl_status parquet_leaf_append(struct parquet_leaf_reader *r, size_t count);
-SL_MUST_USE sl_status parquet_leaf_fixed(struct parquet_leaf_reader *r, struct parquet_values *v, uint8_t *out,
-                                         size_t count);
+SL_MUST_USE sl_status parquet_leaf_fixed(struct parquet_leaf_reader *r, struct parquet_values *v,
+                                         uint8_t *out, size_t count);
 /* leaf_pages.c: opens the next data page that is not wholly among the next *skip rows (NULL: none are skipped), which are
  * left out; *found false at the end of the chunk. */
 SL_MUST_USE sl_status parquet_leaf_next_page(struct parquet_leaf_reader *r, int64_t *skip, bool *found);
@@ -407,11 +409,11 @@ SL_MUST_USE sl_status parquet_assemble(const struct parquet_node *node,
 SL_MUST_USE sl_status parquet_single_value(const struct parquet_leaf *leaf, const uint8_t *data, size_t len,
                                            sl_array **out);
 /* The bounds in `s` that may be trusted, as one-row arrays; *out must be zeroed. */
-SL_MUST_USE sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf, const struct parquet_statistics *s,
-                                          struct sl_parquet_bounds *out);
+SL_MUST_USE sl_status parquet_find_bounds(const struct sl_parquet *p, size_t leaf,
+                                          const struct parquet_statistics *s, struct sl_parquet_bounds *out);
 /* The offset index of a chunk; no pages when it has none that can be used. Lives in the arena. */
-SL_MUST_USE sl_status parquet_offset_index_load(const struct sl_parquet *p, size_t group, size_t leaf, sl_arena *arena,
-                                                struct parquet_offset_index *out);
+SL_MUST_USE sl_status parquet_offset_index_load(const struct sl_parquet *p, size_t group, size_t leaf,
+                                                sl_arena *arena, struct parquet_offset_index *out);
 /* The leaf of a top-level column that is one, -1 for nested columns. A column or group that is not there is SL_E_INPUT. */
 SL_MUST_USE sl_status parquet_flat_leaf(const struct sl_parquet *p, size_t group, int column, int64_t *leaf);
 /* Whether created_by is "NAME version A.B" with (A, B) before (major, minor), or NAME without any version. */

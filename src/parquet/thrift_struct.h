@@ -19,7 +19,8 @@ enum thrift_kind {
     THRIFT_NOT_OURS, /* skipped */
     THRIFT_BOOLEAN,  /* bool */
     THRIFT_BOOL_INT, /* int: 0, 1, or -1 when not said */
-    THRIFT_INT8, /* int32_t from here to INT32, or an enum; what the wire has is wider or narrower as it likes */
+    /* int32_t from here to INT32, or an enum; what the wire has is wider or narrower as it likes */
+    THRIFT_INT8,
     THRIFT_INT16,
     THRIFT_INT32,
     THRIFT_INT64,       /* int64_t */
@@ -58,7 +59,7 @@ struct thrift_member {
     uint16_t count;  /* 0: none (members with a count never lie first) */
     bool same_count; /* lists that share one count must have one length */
     bool not_negative;
-    bool lenient;    /* skipped where the wire has another type */
+    bool lenient; /* skipped where the wire has another type */
     const struct thrift_shape *shape;
 };
 #define THRIFT_AT(STRUCT, FIELD)     .at = offsetof(STRUCT, FIELD)

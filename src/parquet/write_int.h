@@ -190,7 +190,8 @@ union bound_number {
  * buffers. */
 struct value_bounds {
     bool present;
-    bool nans_counted, nans_unknown; /* of floating columns, see bounds_nans; bounds from elsewhere count none */
+    /* of floating columns, see bounds_nans; bounds from elsewhere count none */
+    bool nans_counted, nans_unknown;
     int64_t nans;
     union bound_number min, max;
     sl_buf min_bytes, max_bytes;
@@ -437,7 +438,7 @@ struct sl_parquet_writer {
     int64_t group_rows; /* encoded into the row group in progress */
     int64_t done_rows;  /* in written row groups */
     struct sl_parquet_copied copied;
-    bool failed;        /* the leaves may disagree: nothing more can be written */
+    bool failed; /* the leaves may disagree: nothing more can be written */
 };
 SL_MUST_USE sl_status writer_scratch_take(struct sl_parquet_writer *w, struct write_scratch **out);
 void writer_scratch_return(struct sl_parquet_writer *w, struct write_scratch *s);

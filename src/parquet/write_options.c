@@ -33,9 +33,10 @@ sl_status sl_parquet_encoding_named(const char *name, enum sl_parquet_encoding *
             *out = (enum sl_parquet_encoding)i;
             return SL_OK;
         }
-    return sl_input("no Parquet encoding \"%s\": use default, auto, plain, delta_binary_packed, delta_byte_array, "
-                    "delta_length_byte_array, byte_stream_split or rle",
-                    name);
+    return sl_input(
+        "no Parquet encoding \"%s\": use default, auto, plain, delta_binary_packed, delta_byte_array, "
+        "delta_length_byte_array, byte_stream_split or rle",
+        name);
 }
 
 static sl_status check_encoding(enum sl_parquet_encoding encoding)

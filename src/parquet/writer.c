@@ -13,10 +13,10 @@
 #define PAGE_ROWS_DEFAULT       20000
 #define ROW_GROUP_BYTES_DEFAULT (120 * MIB)
 /* Sizes and counts of a page are int32: larger options are taken for these. */
-#define PAGE_BYTES_MAX          (256 * MIB)
-#define PAGE_ROWS_MAX           (INT64_C(1) << 28)
-#define SLICE_ROWS              20000 /* rows between two looks at the row group's size */
-#define SLICE_BYTES             (8 * MIB)
+#define PAGE_BYTES_MAX (256 * MIB)
+#define PAGE_ROWS_MAX  (INT64_C(1) << 28)
+#define SLICE_ROWS     20000 /* rows between two looks at the row group's size */
+#define SLICE_BYTES    (8 * MIB)
 
 #ifndef SL_BUILD
 #define SL_BUILD "release"
@@ -60,7 +60,7 @@ static sl_status take_options(sl_parquet_writer *w, const struct sl_parquet_writ
     w->codec = o->codec;
     w->level = o->level;
     w->settings = (struct write_settings){
-        .page_bytes = !o->page_bytes                  ? PAGE_BYTES_DEFAULT
+        .page_bytes = !o->page_bytes                   ? PAGE_BYTES_DEFAULT
                       : o->page_bytes < PAGE_BYTES_MAX ? o->page_bytes
                                                        : PAGE_BYTES_MAX,
         .page_rows = o->page_rows <= 0              ? PAGE_ROWS_DEFAULT

@@ -27,7 +27,8 @@ typedef struct sl_read_stats {
     atomic_uint_fast64_t comparisons, gallop_rows;
     atomic_uint_fast64_t logs_replaced; /* by a log compaction */
     atomic_uint_fast64_t runs_repaired; /* sorted again */
-    atomic_uint_fast64_t rows_copied, pages_copied, bytes_copied; /* as they are compressed, to the file that is written */
+    /* as they are compressed, to the file that is written */
+    atomic_uint_fast64_t rows_copied, pages_copied, bytes_copied;
 } sl_read_stats;
 
 /* Rows that may be left out before a merge (spec/lsm-layout.md 13). `select` adds the rows of a row group that may matter
@@ -120,9 +121,8 @@ SL_MUST_USE sl_status sl_slice_lookup(const sl_table *table, const sl_read_slice
 struct sl_slice_log {
     const sl_data_file *file; /* borrowed from the view */
     sl_strings compacted;     /* instants of the logs that it replaces: the output of a log compaction */
-    const char
-        *place;   /* instant whose place in the order it takes: its own, or that of the newest replaced log */
-    bool dropped; /* replaced: readers leave it out */
+    const char *place; /* instant whose place in the order it takes: its own, or of the newest replaced log */
+    bool dropped;      /* replaced: readers leave it out */
     struct sl_inline_log blocks; /* an inline log's */
     sl_source *source;           /* a native log's; NULL when it was closed again: there are many */
     size_t run_bytes;            /* memory that it takes as a run; 0: not asked for, or a log of blocks */
@@ -150,10 +150,13 @@ struct sl_run_options {
     sl_pool *pool;
     int64_t batch_rows; /* 0: the reader's default */
     size_t batch_bytes;
-    bool keep_dictionary; /* strings may come with a dictionary: for a merge, which copies each survivor once */
+    /* strings may come with a dictionary: for a merge, which copies each survivor once */
+    bool keep_dictionary;
     struct sl_file_writer *copy_to; /* as in sl_slice_options; see sl_run_copying */
-    bool copy_is_log;               /* then rows of a key are folded, and rows that `copy_flag` (a boolean column; NULL: */
-    const char *copy_flag;          /* there is none) marks are deletes: neither are copied */
+    /* Then rows of a key are folded, and rows that `copy_flag` (a boolean column; NULL: there is none) marks are deletes:
+     * neither are copied. */
+    bool copy_is_log;
+    const char *copy_flag;
 };
 /* sluice.lsm.order=strict: a run out of order fails (SL_E_CORRUPT) instead of being sorted again. */
 bool sl_table_orders_strictly(const sl_table *table);
@@ -217,8 +220,8 @@ typedef struct sl_file_writer sl_file_writer;
 SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
                                           const struct sl_file_spec *spec, sl_file_writer **out);
 /* Whether there is a file of that name, announced or not. */
-SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn, const struct sl_file_spec *spec,
-                                            bool *out);
+SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn,
+                                            const struct sl_file_spec *spec, bool *out);
 /* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set
  * here. */
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);

@@ -85,12 +85,14 @@ void slice_open_limit(const sl_runtime *runtime, const struct slice_inputs *inpu
 /* sl_merge_open_list within the limit, whose memory is taken from the budget until the stream is closed; `counts` and
  * `stats` as below. */
 SL_MUST_USE sl_status slice_merge_open_list(const struct sl_run_list *list, const struct open_limit *limit,
-                                            const struct sl_merge_options *rules, struct sl_merge_counts *counts,
-                                            sl_read_stats *stats, sl_stream **out);
+                                            const struct sl_merge_options *rules,
+                                            struct sl_merge_counts *counts, sl_read_stats *stats,
+                                            sl_stream **out);
 
 /* sl_merge_open that adds its counts to `stats` (may be NULL) when the stream is closed. `counts` may be NULL. */
-SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count, const struct sl_merge_options *rules,
-                                       struct sl_merge_counts *counts, sl_read_stats *stats, sl_stream **out);
+SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count,
+                                       const struct sl_merge_options *rules, struct sl_merge_counts *counts,
+                                       sl_read_stats *stats, sl_stream **out);
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
 

@@ -16,20 +16,21 @@ void sl_write_stat_free(sl_write_stat *stat)
 static json_t *stat_json(const sl_write_stat *s)
 {
     const char *name = strrchr(s->path, '/');
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i}", //
-        "fileId", s->file_id, "path", s->path, "prevCommit", s->prev_commit,                               //
-        "numWrites", (json_int_t)s->num_writes, "numDeletes", (json_int_t)s->num_deletes,                  //
-        "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
-        "totalWriteBytes", (json_int_t)s->bytes, "totalWriteErrors", (json_int_t)0, //
-        "partitionPath", s->partition, "fileSizeInBytes", (json_int_t)s->bytes,     //
-        "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks",
-        (json_int_t)s->log_files_compacted, /* a native log is one block */
-        "totalCorruptLogBlock", (json_int_t)0, "totalRollbackBlocks", (json_int_t)0, //
-        "totalLogReadTimeMs", (json_int_t)0,                                         //
-        "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                //
-        "totalLogSizeCompacted", (json_int_t)s->log_bytes_compacted,                 //
-        "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted, "numUpdates", 0);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+                  "s:I, s:I, s:i}",                                                                 //
+                  "fileId", s->file_id, "path", s->path, "prevCommit", s->prev_commit,              //
+                  "numWrites", (json_int_t)s->num_writes, "numDeletes", (json_int_t)s->num_deletes, //
+                  "numUpdateWrites", (json_int_t)s->num_updates, "numInserts", (json_int_t)s->num_inserts,
+                  "totalWriteBytes", (json_int_t)s->bytes, "totalWriteErrors", (json_int_t)0, //
+                  "partitionPath", s->partition, "fileSizeInBytes", (json_int_t)s->bytes,     //
+                  "totalLogRecords", (json_int_t)s->log_records, "totalLogBlocks",
+                  (json_int_t)s->log_files_compacted, /* a native log is one block */
+                  "totalCorruptLogBlock", (json_int_t)0, "totalRollbackBlocks", (json_int_t)0, //
+                  "totalLogReadTimeMs", (json_int_t)0,                                         //
+                  "totalLogFilesCompacted", (json_int_t)s->log_files_compacted,                //
+                  "totalLogSizeCompacted", (json_int_t)s->log_bytes_compacted,                 //
+                  "totalUpdatedRecordsCompacted", (json_int_t)s->updated_compacted, "numUpdates", 0);
     if (!json)
         return NULL;
     int failed =

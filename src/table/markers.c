@@ -138,8 +138,8 @@ sl_status markers_read(const sl_table *table, const char *instant, sl_strings *d
     *found = true;
     SL_GO(sl_path_join(folder, "MARKERS.type", &type));
     SL_GO(sl_storage_exists(table->storage, type, &lists));
-    status = lists ? read_lists(table, folder, &listing, data_files)
-                   : walk_direct(table, folder, "", data_files);
+    status =
+        lists ? read_lists(table, folder, &listing, data_files) : walk_direct(table, folder, "", data_files);
 done:
     sl_listing_free(&listing);
     sl_free(folder);

@@ -78,9 +78,10 @@ static sl_status check_levels(const sl_type *schema)
     for (size_t i = 0; i < schema->field_count; i++) {
         unsigned levels = levels_of(schema->fields[i].type);
         if (levels > SCHEMA_LEVELS_MAX)
-            return sl_input("column %s: types inside each other make %u levels, %d are possible (a struct counts as 1, "
-                            "a list or map as 2)",
-                            schema->fields[i].name, levels, SCHEMA_LEVELS_MAX);
+            return sl_input(
+                "column %s: types inside each other make %u levels, %d are possible (a struct counts as 1, "
+                "a list or map as 2)",
+                schema->fields[i].name, levels, SCHEMA_LEVELS_MAX);
     }
     return SL_OK;
 }

@@ -29,8 +29,8 @@ static const struct sl_setting settings[] = {
     {"hoodie.combine.before.insert", SL_SETTING_BOOL, "false", "reduce duplicate keys of an insert", false,
      NULL},
     {"hoodie.combine.before.upsert", SL_SETTING_BOOL, "true",
-     "reduce duplicate keys of an upsert before it is written; false: readers do, where there are logs", false,
-     NULL},
+     "reduce duplicate keys of an upsert before it is written; false: readers do, where there are logs",
+     false, NULL},
     {"hoodie.compact.inline", SL_SETTING_BOOL, "false",
      "execute the compactions (size_tiered: and log compactions) that are due after a write", false, NULL},
     {"hoodie.compact.inline.max.delta.commits", SL_SETTING_INT, "5",
@@ -57,9 +57,10 @@ static const struct sl_setting settings[] = {
     {"hoodie.compaction.target.io", SL_SETTING_INT, "512000",
      "MB that one compaction plan may read and write", false, NULL},
     {"hoodie.copyonwrite.insert.auto.split", SL_SETTING_BOOL, "true",
-     "tables without a bucket index: new files by size; false: by hoodie.copyonwrite.insert.split.size", false, NULL},
-    {"hoodie.copyonwrite.insert.split.size", SL_SETTING_INT, "500000", "rows of a new file without auto split",
+     "tables without a bucket index: new files by size; false: by hoodie.copyonwrite.insert.split.size",
      false, NULL},
+    {"hoodie.copyonwrite.insert.split.size", SL_SETTING_INT, "500000",
+     "rows of a new file without auto split", false, NULL},
     {"hoodie.copyonwrite.record.size.estimate", SL_SETTING_INT, "1024",
      "bytes of a stored row, until a large enough commit tells", false, NULL},
     {"hoodie.database.name", SL_SETTING_TEXT, "", "database of the table; enters the properties' checksum",
@@ -80,10 +81,10 @@ static const struct sl_setting settings[] = {
      false, NULL},
     {"hoodie.datasource.write.slash.separated.date.partitioning", SL_SETTING_BOOL, "false",
      "2024-01-31 becomes the folder 2024/01/31", true, NULL},
-    {"hoodie.index.bloom.fpp", SL_SETTING_TEXT, "0.000000001", "chance of a wrong answer of a file's Bloom filter",
+    {"hoodie.index.bloom.fpp", SL_SETTING_TEXT, "0.000000001",
+     "chance of a wrong answer of a file's Bloom filter", false, NULL},
+    {"hoodie.index.bloom.num_entries", SL_SETTING_INT, "60000", "keys of one row of a file's Bloom filter",
      false, NULL},
-    {"hoodie.index.bloom.num_entries", SL_SETTING_INT, "60000", "keys of one row of a file's Bloom filter", false,
-     NULL},
     {"hoodie.index.bucket.engine", SL_SETTING_TEXT, "SIMPLE", "kind of the bucket index; only SIMPLE", true,
      NULL},
     {"hoodie.index.type", SL_SETTING_TEXT, "BUCKET",
@@ -105,17 +106,19 @@ static const struct sl_setting settings[] = {
      "false: take an existing metadata table out of service on write", false, NULL},
     {"hoodie.parquet.block.size", SL_SETTING_BYTES, "125829120", "bytes of a row group", false, NULL},
     {"hoodie.parquet.bloom.filter.enabled", SL_SETTING_BOOL, "",
-     "accepted without effect: base files have Hudi's Bloom filter unless the table is stored as one of a bucket index", false,
-     NULL},
+     "accepted without effect: base files have Hudi's Bloom filter unless the table is stored as one of a "
+     "bucket index",
+     false, NULL},
     {"hoodie.parquet.compression.codec", SL_SETTING_TEXT, "zstd",
      "codec of new files: uncompressed, snappy, gzip, zstd, lz4_raw", false, NULL},
     {"hoodie.parquet.dictionary.enabled", SL_SETTING_BOOL, "true", "dictionary encoding", false, NULL},
     {"hoodie.parquet.max.file.size", SL_SETTING_BYTES, "125829120",
-     "tables without a bucket index: base files up to this size; a bucket is one file group, however large", false,
-     NULL},
+     "tables without a bucket index: base files up to this size; a bucket is one file group, however large",
+     false, NULL},
     {"hoodie.parquet.page.size", SL_SETTING_BYTES, "1048576", "bytes of a page", false, NULL},
     {"hoodie.parquet.small.file.limit", SL_SETTING_BYTES, "104857600",
-     "tables without a bucket index: inserts go into base files below this size first; 0: never", false, NULL},
+     "tables without a bucket index: inserts go into base files below this size first; 0: never", false,
+     NULL},
     {"hoodie.partition.metafile.use.base.format", SL_SETTING_BOOL, "false",
      "partition metadata as a Parquet file", true, NULL},
     {"hoodie.populate.meta.fields", SL_SETTING_BOOL, "true", "fill the five meta columns", true, NULL},
@@ -124,7 +127,8 @@ static const struct sl_setting settings[] = {
     {"hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value", SL_SETTING_TEXT, "",
      "FILL_UNAVAILABLE: the text that stands for a value that did not come along", true, NULL},
     {"hoodie.record.size.estimation.threshold", SL_SETTING_TEXT, "1.0",
-     "a commit tells the size of rows when it wrote this many times hoodie.parquet.small.file.limit", false, NULL},
+     "a commit tells the size of rows when it wrote this many times hoodie.parquet.small.file.limit", false,
+     NULL},
     {"hoodie.record.size.estimator.average.metadata.size", SL_SETTING_INT, "0",
      "bytes of a file that are not its rows, for the estimate of their size", false, NULL},
     {"hoodie.table.base.file.format", SL_SETTING_TEXT, "PARQUET", "format of base files", true, NULL},
@@ -136,7 +140,8 @@ static const struct sl_setting settings[] = {
     {"hoodie.table.ordering.fields", SL_SETTING_TEXT, "", "fields that decide between versions of a key",
      true, NULL},
     {"hoodie.table.partial.update.mode", SL_SETTING_TEXT, "",
-     "what a newer row leaves as it was: IGNORE_DEFAULTS (its nulls) or FILL_UNAVAILABLE; empty: nothing", true, NULL},
+     "what a newer row leaves as it was: IGNORE_DEFAULTS (its nulls) or FILL_UNAVAILABLE; empty: nothing",
+     true, NULL},
     {"hoodie.table.partition.fields", SL_SETTING_TEXT, "", "partition fields", true, NULL},
     {"hoodie.table.recordkey.fields", SL_SETTING_TEXT, "", "record key fields", true, NULL},
     {"hoodie.table.storage.layout", SL_SETTING_TEXT, "default", "default or lsm_tree", true, NULL},
@@ -161,8 +166,8 @@ static const struct sl_setting settings[] = {
     {"sluice.flush.bucket.bytes", SL_SETTING_BYTES, "67108864",
      "sluice.flush.spill=false: a file group whose rows hold so much memory is flushed", false, NULL},
     {"sluice.flush.interval.ms", SL_SETTING_INT, "0",
-     "sluice.flush.spill=false: rows that have waited so long are flushed at the next append; 0: never", false,
-     NULL},
+     "sluice.flush.spill=false: rows that have waited so long are flushed at the next append; 0: never",
+     false, NULL},
     {"sluice.flush.spill", SL_SETTING_BOOL, "true",
      "rows that have no room are spilled, so that a commit writes one run a file group; false: lsm_tree "
      "tables flush them early, as logs of their own",
@@ -182,14 +187,17 @@ static const struct sl_setting settings[] = {
     {"sluice.parquet.compression.level", SL_SETTING_INT, "0", "level of the codec; 0: its default", false,
      NULL},
     {"sluice.parquet.encoding", SL_SETTING_TEXT, "default",
-     "encoding of the columns that it fits: default (dictionary or plain), auto (tried on the first page), plain, "
+     "encoding of the columns that it fits: default (dictionary or plain), auto (tried on the first page), "
+     "plain, "
      "delta_binary_packed, delta_byte_array, rle",
      false, NULL},
     {"sluice.parquet.force", SL_SETTING_BOOL, "false",
-     "allow types and encodings that not every Hudi reader reads (time, nanoseconds, float16, byte_stream_split, ...)",
+     "allow types and encodings that not every Hudi reader reads (time, nanoseconds, float16, "
+     "byte_stream_split, ...)",
      false, NULL},
     {"sluice.parquet.key.encoding", SL_SETTING_TEXT, "",
-     "encoding of the record key; empty: delta_byte_array in tables of layout lsm_tree, whose files are sorted by it, "
+     "encoding of the record key; empty: delta_byte_array in tables of layout lsm_tree, whose files are "
+     "sorted by it, "
      "default in others",
      false, NULL},
     {"sluice.parquet.page.rows", SL_SETTING_INT, "10000",
@@ -265,7 +273,8 @@ sl_status sl_setting_check(const char *key, const char *value)
     case SL_SETTING_TEXT:
         if (strcmp(key, "hoodie.parquet.compression.codec") == 0)
             SL_TRY_CTX(sl_parquet_codec_named(value, &codec), "setting %s", key);
-        if (strcmp(key, "sluice.parquet.encoding") == 0 || (strcmp(key, "sluice.parquet.key.encoding") == 0 && *value))
+        if (strcmp(key, "sluice.parquet.encoding") == 0 ||
+            (strcmp(key, "sluice.parquet.key.encoding") == 0 && *value))
             SL_TRY_CTX(sl_parquet_encoding_named(value, &encoding), "setting %s", key);
         return SL_OK;
     }

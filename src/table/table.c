@@ -345,10 +345,12 @@ static sl_status refuse_index(const sl_table *t)
     if (t->buckets.buckets || looked_up)
         return SL_OK;
     if (strcmp(type, "BUCKET") == 0)
-        return sl_hint(sl_unsupported("writing a table without the number of its buckets, or with another bucket "
-                                      "index than the simple one"),
-                       "-c hoodie.bucket.index.num.buckets=N with the N that the table's other writers use");
-    return sl_unsupported("writing a table by the index type %s (BUCKET, SIMPLE and BLOOM are supported)", type);
+        return sl_hint(
+            sl_unsupported("writing a table without the number of its buckets, or with another bucket "
+                           "index than the simple one"),
+            "-c hoodie.bucket.index.num.buckets=N with the N that the table's other writers use");
+    return sl_unsupported("writing a table by the index type %s (BUCKET, SIMPLE and BLOOM are supported)",
+                          type);
 }
 
 sl_status sl_table_check_writable(sl_table *t)

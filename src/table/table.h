@@ -55,11 +55,12 @@ typedef struct sl_table {
     enum sl_layout layout;
     enum sl_table_merge merge;
     struct sl_keygen keygen;
-    bool keygen_known; /* false: keys and partition paths come from a generator that we cannot run */
+    bool keygen_known;   /* false: keys and partition paths come from a generator that we cannot run */
     sl_strings ordering; /* ordering fields; empty under commit time */
     bool utc;            /* zone of the timeline */
     bool populate_meta;
-    struct sl_read_stats *reads; /* counts what writes and services of this handle read (slice.h); NULL: not counted */
+    /* counts what writes and services of this handle read (slice.h); NULL: not counted */
+    struct sl_read_stats *reads;
     bool has_metadata_table; /* hoodie.table.metadata.partitions lists any */
     const char *name;
     struct sl_bucket_hash buckets; /* buckets 0: the properties name no bucket index */
@@ -108,7 +109,7 @@ struct sl_setting {
     enum sl_setting_type type;
     const char *fallback; /* "" none */
     const char *meaning;
-    bool stored; /* lives in hoodie.properties: create takes it */
+    bool stored;      /* lives in hoodie.properties: create takes it */
     const char *only; /* the one value that is supported; NULL: any of its type */
 };
 const struct sl_setting *sl_settings(size_t *count); /* sorted by key */
@@ -165,7 +166,8 @@ const sl_instant *sl_timeline_find(const sl_timeline *timeline, const char *requ
 enum sl_action sl_action_completes_as(enum sl_action action); /* in the completed file's name */
 bool sl_action_writes(
     enum sl_action action); /* commit, deltacommit, replacecommit, clustering, compaction, logcompaction */
-bool sl_action_is_service(enum sl_action action); /* compaction, logcompaction, clustering: their plan is requested */
+/* compaction, logcompaction, clustering: their plan is requested */
+bool sl_action_is_service(enum sl_action action);
 const sl_instant *sl_timeline_last_write(const sl_timeline *timeline); /* newest completed; NULL: none */
 /* Completion time of a writing instant, NULL: not completed. Of an archived one it is that of the archived timeline where
  * that is loaded and has it; else the requested time stands in. */
@@ -195,7 +197,8 @@ SL_MUST_USE sl_status sl_table_schema_text(const sl_table *table, const sl_type 
  * has no meta columns. The text is the caller's. */
 enum sl_cdc_mode { SL_CDC_OP_KEY_ONLY, SL_CDC_DATA_BEFORE, SL_CDC_DATA_BEFORE_AFTER };
 SL_MUST_USE sl_status sl_cdc_mode_named(const char *name, enum sl_cdc_mode *out); /* in any case */
-SL_MUST_USE sl_status sl_table_cdc_schema_text(const sl_table *table, enum sl_cdc_mode mode, const sl_type *schema, char **out);
+SL_MUST_USE sl_status sl_table_cdc_schema_text(const sl_table *table, enum sl_cdc_mode mode,
+                                               const sl_type *schema, char **out);
 /* The five meta columns followed by the fields of `schema`. */
 SL_MUST_USE sl_status sl_schema_with_meta(const sl_type *schema, const sl_type **out);
 #define SL_META_COLUMNS 5

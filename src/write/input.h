@@ -36,10 +36,11 @@ struct sl_input_options {
     const char *null_text; /* CSV: an unquoted field with this text is null; NULL: the empty text */
     int64_t batch_rows;    /* 0: 16384 */
     int64_t infer_rows;    /* rows that types are inferred from when none are wanted; 0: 10000 */
-    int64_t idle_ms;       /* above 0: text that is still being written. Rows are handed out as they come; when none came for
+    int64_t
+        idle_ms; /* above 0: text that is still being written. Rows are handed out as they come; when none came for
                               so long, a batch without rows */
-    bool present_only;     /* CSV: of the wanted columns those that the header names */
-    size_t row_bytes_max;  /* longest row of text; 0: 64 MiB */
+    bool present_only;    /* CSV: of the wanted columns those that the header names */
+    size_t row_bytes_max; /* longest row of text; 0: 64 MiB */
     enum sl_input_extra extra;
     bool cut_nanos; /* nanoseconds that are no whole microseconds are cut (toward the past), not refused */
     /* When set, rows of text that are wrong go here and are skipped. `text` is the row as it was read, without its line

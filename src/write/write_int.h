@@ -130,7 +130,8 @@ struct flush {
     bool saw_deletes; /* some row may be a delete */
     bool is_early;    /* groups may be flushed again: new ones get logs as well */
     struct flush_numbers numbers;
-    size_t workers, fan_in; /* groups that are written at once, spilled runs that each of them merges at once */
+    /* groups that are written at once, spilled runs that each of them merges at once */
+    size_t workers, fan_in;
     const sl_view *view; /* the newest of `views` */
     sl_view **views;     /* places of groups borrow from them */
     size_t view_count, view_cap;
@@ -139,8 +140,8 @@ struct flush {
 };
 /* `data`: the table's columns after this write. The transaction stays the caller's. flush_free frees what a failed init
  * left. */
-SL_MUST_USE sl_status flush_init(struct flush *flush, sl_table *table, enum sl_operation operation, sl_txn *txn,
-                                 const sl_type *data);
+SL_MUST_USE sl_status flush_init(struct flush *flush, sl_table *table, enum sl_operation operation,
+                                 sl_txn *txn, const sl_type *data);
 void flush_free(struct flush *flush); /* zero-initialised is fine */
 /* Writes what waits in these groups of the router (indexes), in parallel; afterwards nothing waits there. */
 SL_MUST_USE sl_status flush_groups(struct flush *flush, struct router *router, const size_t *which,
@@ -186,7 +187,8 @@ SL_MUST_USE sl_status new_groups_write(struct flush *flush, const char *partitio
 struct write_target {
     const char *partition;
     const sl_file_group *group; /* NULL: new groups */
-    bool is_packed;             /* inserts go into its base file, which is written anew, also on merge-on-read */
+    /* inserts go into its base file, which is written anew, also on merge-on-read */
+    bool is_packed;
     sl_sorter *sorter;
     bool owns_sorter;
 };

@@ -927,17 +927,9 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[2 * OPERATIONS + 16];
     char names[2 * OPERATIONS][80];
     size_t count = 0;
-    const char *memory[] = {"lsm upsert",
-                            "cow upsert",
-                            "compaction",
-                            "compaction that copies",
-                            "schedule",
-                            "lsm rollback",
-                            "lsm overwrite",
-                            "lsm upsert, simple index",
-                            "log compaction",
-                            "schedule of logs",
-                            "stream"};
+    const char *memory[] = {"lsm upsert",     "cow upsert",       "compaction",    "compaction that copies",
+                            "schedule",       "lsm rollback",     "lsm overwrite", "lsm upsert, simple index",
+                            "log compaction", "schedule of logs", "stream"};
     temporary_folder(root, sizeof root);
     upserted[0] = make_rows("a", 0, 14, 5, "upserted");
     upserted[1] = make_rows("b", 4, 12, 5, "upserted");

@@ -52,7 +52,7 @@ struct event {
         [PARTITIONS_MAX]; /* overwritten or deleted partitions; of a compaction: those it leaves out */
     bool planned[PARTITIONS_MAX]; /* partitions of a compaction's groups */
     char instant[32];
-    int number;     /* names the groups it makes: events before it may be rolled back, and it moves up */
+    int number; /* names the groups it makes: events before it may be rolled back, and it moves up */
     struct op *ops;
     size_t count;
     size_t columns; /* data columns of the table from here on */

@@ -41,7 +41,8 @@ static sl_status advance(void *context, size_t index, struct sl_head *head)
     *head = (struct sl_head){0};
     if (s->next < s->count) {
         struct item *item = &s->items[s->next];
-        *head = (struct sl_head){.key = item->key, .len = item->len, .prefix = key_prefix(item->key, item->len)};
+        *head =
+            (struct sl_head){.key = item->key, .len = item->len, .prefix = key_prefix(item->key, item->len)};
     }
     s->next++;
     return SL_OK;

@@ -647,8 +647,8 @@ static sl_array *encoded_texts(const sl_array *a)
     ok(sl_builder_append_rows(b, a, rows, count));
     ok(sl_builder_finish(b, &dictionary));
     sl_builder_free(b);
-    ok(sl_array_new(a->type, a->length, a->null_count, sl_buffer_ref(a->validity_buffer), indexes, NULL, NULL, 0,
-                    dictionary, &out));
+    ok(sl_array_new(a->type, a->length, a->null_count, sl_buffer_ref(a->validity_buffer), indexes, NULL, NULL,
+                    0, dictionary, &out));
     return out;
 }
 
@@ -1036,7 +1036,8 @@ static sl_status shelf_open(void *context, size_t index, struct sl_run *out)
     shelf->taken[index] = true;
     struct counted_run *run = calloc(1, sizeof *run);
     *run = (struct counted_run){{shelf->runs[index].rows->schema, counted_next, counted_close},
-                                shelf->runs[index].rows, &shelf->open};
+                                shelf->runs[index].rows,
+                                &shelf->open};
     *out = shelf->runs[index];
     out->rows = &run->base;
     shelf->open++;

@@ -3,12 +3,14 @@
  * searched in ascending order. Keys of data logs count as keys of their group, so that the answer is right for every index
  * that wrote the table.
  *
- * Where only few keys are asked for, pages that cannot hold any of them are passed over, and with them most files.
+ * Where only few keys are asked for, pages that cannot hold any of them are passed over, and with them most files. Where the
+ * keys lie in more files than shall be open at once, they are read file by file and sorted.
  */
 #include "write/write_int.h"
 #include <string.h>
 
 #define GROUP_COLUMN "group"
+#define RUNS_MOST    64 /* files that are open at once */
 
 /* ---- keys of one file ---------------------------------------------------------------------------------- */
 
@@ -80,6 +82,7 @@ struct partition_keys {
     const sl_type *key_schema, *numbered_schema;
     struct sl_run *runs;
     size_t run_count, run_cap;
+    sl_sorter *sorter; /* keys of files that had to be closed; NULL: there are none */
     sl_stream *merged;
     sl_batch *batch; /* NULL: at the end, once begun */
     int64_t row;
@@ -98,6 +101,51 @@ static sl_status runs_room(struct partition_keys *k)
     return SL_OK;
 }
 
+/* Takes over the stream. */
+static sl_status sort_keys(struct partition_keys *k, sl_stream *keys)
+{
+    sl_status status = SL_OK;
+    for (;;) {
+        sl_batch *batch;
+        SL_GO(sl_check_cancel(&k->flush->table->runtime));
+        SL_GO(sl_stream_next(keys, &batch));
+        if (!batch)
+            break;
+        status = sl_sorter_append_all(k->sorter, batch);
+        sl_batch_unref(batch);
+        if (status)
+            break;
+    }
+done:
+    sl_stream_close(keys);
+    return status;
+}
+
+static sl_status close_files(struct partition_keys *k)
+{
+    if (!k->sorter)
+        SL_TRY(sl_sorter_new(k->numbered_schema, sl_meta_names[SL_META_RECORD_KEY], &k->flush->table->runtime,
+                             &k->sorter));
+    while (k->run_count > 0)
+        SL_TRY(sort_keys(k, k->runs[--k->run_count].rows));
+    return SL_OK;
+}
+
+/* Once some keys were sorted the others are, too. */
+static sl_status add_sorted(struct partition_keys *k)
+{
+    struct sl_run *sorted;
+    size_t count;
+    if (!k->sorter)
+        return SL_OK;
+    SL_TRY(close_files(k));
+    SL_TRY(sl_sorter_finish(k->sorter, k->flush->fan_in, &sorted, &count));
+    sl_free(k->runs);
+    k->runs = sorted;
+    k->run_count = k->run_cap = count;
+    return SL_OK;
+}
+
 /* The rows of a file that may have one of the wanted keys. */
 static sl_status wanted_ranges(const struct partition_keys *k, const sl_parquet *file, sl_row_ranges *out)
 {
@@ -112,6 +160,8 @@ static sl_status add_run(struct partition_keys *k, size_t group, const sl_data_f
     struct sl_run_options options = {
         .schema = k->key_schema, .sorted = true, .source = source, .ranges = ranges};
     sl_stream *keys;
+    if (k->run_count == RUNS_MOST)
+        SL_TRY(close_files(k));
     SL_TRY(runs_room(k));
     struct sl_run *run = &k->runs[k->run_count];
     memset(run, 0, sizeof *run);
@@ -179,6 +229,7 @@ static sl_status keys_begin(struct partition_keys *k)
     SL_TRY(string_schema(names, 2, &k->numbered_schema));
     for (size_t g = 0; g < k->partition->group_count; g++)
         SL_TRY(add_group(k, g));
+    SL_TRY(add_sorted(k));
     struct sl_merge_options options = {.mode = SL_COMMIT_TIME,
                                        .key_column = names[0],
                                        .keep_duplicates = true,
@@ -215,6 +266,7 @@ void partition_keys_close(struct partition_keys *k)
     sl_free(k->runs);
     sl_batch_unref(k->batch);
     sl_stream_close(k->merged);
+    sl_sorter_free(k->sorter); /* after what reads its runs */
     sl_type_unref(k->key_schema);
     sl_type_unref(k->numbered_schema);
     sl_free(k);

@@ -7,6 +7,7 @@
 
 #include "api/api_int.h"
 #include <jansson.h>
+#include <sys/resource.h>
 
 /* ---- tables and rows ----------------------------------------------------------------------------------- */
 
@@ -538,7 +539,7 @@ static void commits_of_one_writer(void **state)
 
 #define MANY 70000 /* more than are held back to look for the pages of their keys */
 
-static void write_many(struct made *m, enum sluice_operation operation, int first, int ts)
+static void write_many(struct made *m, enum sluice_operation operation, int first, int count, int ts)
 {
     const sl_type *type;
     sl_batch_builder b = {0};
@@ -547,7 +548,7 @@ static void write_many(struct made *m, enum sluice_operation operation, int firs
     sluice_error e;
     ok(sl_schema_parse(columns, &type));
     ok(sl_batch_builder_init(&b, type));
-    for (int i = MANY; i-- > 0;) {
+    for (int i = count; i-- > 0;) {
         char key[16];
         int len = snprintf(key, sizeof key, "k%06d", first + i);
         ok(sl_builder_integer(b.columns[0], i));
@@ -586,13 +587,34 @@ static void many_rows(void **state)
             make("many", (const char *const[]){"hoodie.index.type", "SIMPLE", "hoodie.table.storage.layout",
                                                lsm ? "lsm_tree" : "default", NULL});
         reopen(&m, (const char *const[]){"hoodie.parquet.max.file.size", "100000", NULL});
-        write_many(&m, SLUICE_BULK_INSERT, 0, 1);
-        write_many(&m, SLUICE_UPSERT, MANY / 2, 2);
+        write_many(&m, SLUICE_BULK_INSERT, 0, MANY, 1);
+        write_many(&m, SLUICE_UPSERT, MANY / 2, MANY, 2);
         expect_count(&m, "ts = 1", MANY / 2);
         expect_count(&m, "ts = 2", MANY);
         check_files(m.table->table);
         unmake(&m);
     }
+}
+
+/* A partition may have more groups than a process may have files open. */
+static void many_groups(void **state)
+{
+    (void)state;
+    enum { ROWS = 4000, FILES = 110 };
+    struct made m = make("groups", (const char *const[]){"hoodie.index.type", "SIMPLE", NULL});
+    struct rlimit before, few;
+    reopen(&m, (const char *const[]){"hoodie.copyonwrite.insert.auto.split", "false",
+                                     "hoodie.copyonwrite.insert.split.size", "25", NULL});
+    write_many(&m, SLUICE_BULK_INSERT, 0, ROWS, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = FILES;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    write_many(&m, SLUICE_UPSERT, ROWS / 2, ROWS, 2);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    expect_count(&m, "ts = 1", ROWS / 2);
+    expect_count(&m, "ts = 2", ROWS);
+    unmake(&m);
 }
 
 int main(void)
@@ -605,6 +627,7 @@ int main(void)
         cmocka_unit_test(small_files),
         cmocka_unit_test(room_in_small_files),
         cmocka_unit_test(many_rows),
+        cmocka_unit_test(many_groups),
         cmocka_unit_test(commits_of_one_writer),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,8 +225,8 @@ static sl_status instant_json(const sl_table *table, const sl_instant *instant, 
 sl_status describe_timeline(const sl_table *table, json_t **out)
 {
     sl_timeline timeline;
-    json_t *array = json_array();
     SL_TRY(sl_timeline_load(table, &timeline));
+    json_t *array = json_array();
     sl_status status = array ? SL_OK : sl_nomem();
     for (size_t i = 0; i < timeline.count && !status; i++) {
         json_t *entry;
@@ -278,13 +278,13 @@ static sl_status file_json(const sl_table *table, const char *partition, const s
     json_t *entry = json_pack("{s:i, s:s, s:s, s:s, s:I}", "level", f->parts.kind == SL_FILE_BASE ? 1 : 0,
                               "kind", kinds[f->parts.kind], "name", f->name, "instant", f->parts.instant,
                               "size", (json_int_t)f->size);
-    char *relative;
+    char *relative = NULL;
     if (!entry)
         return sl_nomem();
     sl_status status = sl_path_join(partition, f->name, &relative);
     if (!status && f->parts.kind != SL_FILE_INLINE_LOG)
         status = footer_facts(table, relative, entry);
-    sl_free(status ? NULL : relative);
+    sl_free(relative);
     if (status)
         json_decref(entry);
     else
@@ -324,8 +324,8 @@ static sl_status group_json(const sl_table *table, const sl_file_group *group, j
 sl_status describe_files(const sl_table *table, json_t **out)
 {
     sl_view view;
-    json_t *array = json_array();
     SL_TRY(sl_view_load(table, NULL, &view));
+    json_t *array = json_array();
     sl_status status = array ? SL_OK : sl_nomem();
     for (size_t p = 0; p < view.partition_count && !status; p++)
         for (size_t g = 0; g < view.partitions[p].group_count && !status; g++) {

@@ -150,6 +150,10 @@ cp -r t plan && : >plan/.hoodie/timeline/20300101000000000.compaction.requested
 run 1 'an empty plan file is no plan without operations' "$SLUICE" query plan
 err_has '^sluice: query: table plan: instant 20300101000000000.compaction.requested: no operations in it$'
 err_has '^hint: .sluice rollback. '
+for verb in files info; do
+    also 1 "$SLUICE" $verb plan
+    err_has 'instant 20300101000000000.compaction.requested: no operations in it$'
+done
 also 0 "$SLUICE" rollback plan 20300101000000000
 count_is plan 2
 cp -r t replaced && : >replaced/.hoodie/timeline/20200101000000000_20200101000000001.replacecommit

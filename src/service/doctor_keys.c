@@ -1,6 +1,6 @@
 /*
- * Each key once in what a reader sees of a partition: the merged keys of all its groups, merged once more with all
- * duplicates kept. The same pipeline as every read, so it also finds slices that cannot be read at all.
+ * Each key once in what a reader sees of a partition: the merged keys of all its groups, group after group, sorted. The
+ * pipeline of every read, so it also finds slices that cannot be read at all; and no more of them open than a read has.
  */
 #include "service/doctor_int.h"
 #include <string.h>
@@ -11,17 +11,22 @@ static sl_status key_schema(const struct doctor *d, const sl_type **out)
     return sl_type_struct(&d->schema->fields[at], 1, out);
 }
 
-static sl_status open_group(const struct doctor *d, const sl_file_group *group, const sl_type *keys,
-                            sl_stream **out)
+struct partition_look {
+    const struct doctor *d;
+    const sl_partition *partition;
+    const sl_type *schema; /* the key */
+};
+
+static sl_status open_group(void *context, size_t index, sl_stream **out)
 {
+    const struct partition_look *look = context;
     sl_read_slice slice;
     bool found;
-    *out = NULL;
-    SL_TRY(sl_group_read_slice(group, false, &slice, &found));
+    SL_TRY(sl_group_read_slice(&look->partition->groups[index], false, &slice, &found));
     if (!found)
-        return SL_OK;
-    struct sl_slice_options o = {.schema = keys, .table_schema = d->schema, .keys_needed = true};
-    sl_status status = sl_slice_open(d->table, &slice, &o, out);
+        return sl_stream_of_batches(look->schema, NULL, 0, out);
+    struct sl_slice_options o = {.schema = look->schema, .table_schema = look->d->schema};
+    sl_status status = sl_slice_open(look->d->table, &slice, &o, out);
     sl_read_slice_free(&slice);
     return status;
 }
@@ -59,37 +64,17 @@ done:
     return status;
 }
 
-static sl_status merged_keys(const struct doctor *d, const sl_partition *partition, const sl_type *schema,
-                             sl_stream **out)
-{
-    struct sl_run *runs;
-    size_t count = 0;
-    SL_NEW_ARRAY(runs, partition->group_count + 1);
-    sl_status status = SL_OK;
-    for (size_t g = 0; g < partition->group_count && !status; g++) {
-        status = open_group(d, &partition->groups[g], schema, &runs[count].rows);
-        runs[count].name = partition->groups[g].file_id;
-        count += !status && runs[count].rows;
-    }
-    struct sl_merge_options all = {.key_column = sl_meta_names[SL_META_RECORD_KEY],
-                                   .keep_duplicates = true,
-                                   .schema = schema,
-                                   .runtime = &d->table->runtime};
-    if (status)
-        while (count > 0)
-            sl_stream_close(runs[--count].rows);
-    else
-        status = sl_merge_open(runs, count, &all, NULL, out);
-    sl_free(runs);
-    return status;
-}
-
 static sl_status check_partition(struct doctor *d, const sl_partition *partition, const sl_type *schema)
 {
-    sl_stream *keys;
+    const sl_runtime *runtime = &d->table->runtime;
+    struct partition_look look = {d, partition, schema};
+    const struct sl_parallel_source groups = {schema, partition->group_count, open_group, &look, NULL};
+    sl_stream *keys = NULL;
     sl_buf first = {0};
     uint64_t repeated = 0;
-    sl_status status = merged_keys(d, partition, schema, &keys);
+    sl_status status = sl_parallel_stream(&groups, sl_pool_threads(runtime->pool), runtime, &keys);
+    if (!status)
+        status = sl_sort_stream(keys, sl_meta_names[SL_META_RECORD_KEY], runtime, &keys);
     if (!status) {
         status = count_repeated(d, keys, &repeated, &first);
         sl_stream_close(keys);

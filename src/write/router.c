@@ -270,11 +270,11 @@ static sl_status check_record_sizes(const struct router *r, const sl_batch *batc
         size_t bytes = sl_batch_bytes(row);
         sl_batch_unref(row);
         if (bytes > r->pool.limit)
-            return sl_hint(sl_input("row %" PRId64
-                                    ": a record of %zu bytes, more than the %zu bytes in which "
-                                    "rows are collected",
-                                    i, bytes, r->pool.limit),
-                           "sluice.memory (--memory) must be larger");
+            return sl_hint(
+                sl_input("row %" PRId64 ": a record of %zu bytes, more than the %zu bytes in which "
+                         "rows are collected",
+                         i, bytes, r->pool.limit),
+                "sluice.memory (--memory), or sluice.flush.task.bytes if it is given, must be larger");
     }
     return SL_OK;
 }

@@ -71,6 +71,8 @@ err_has '^sluice: upsert: --reject nowhere/aside.csv: No such file or directory$
 "$SLUICE" upsert sized good.csv --key id --index simple --quiet || exit 1
 run 1 'a Bloom filter of no size names its settings' "$SLUICE" upsert sized good.csv -c hoodie.index.bloom.num_entries=0
 err_has 'hoodie.index.bloom.num_entries'
+run 1 'no room for a row names the setting' "$SLUICE" upsert sized good.csv -c sluice.flush.task.bytes=1
+err_has '^hint: .*sluice.flush.task.bytes'
 run 0 'files that are not rows at all' "$SLUICE" upsert sized good.csv -c hoodie.record.size.estimator.average.metadata.size=9223372036854775807
 err_is_empty
 

@@ -29,8 +29,9 @@
  *
  * Caveats
  *   - Table versions 8, 9 and 10. Writing goes by the simple bucket index or by looking keys up (index types SIMPLE and
- *     BLOOM, and none); tables that are merge-on-read in the default layout are only read. Custom merge modes and partial updates are refused, also for reading, where
- *     rows would have to be merged. Each refusal names its reason.
+ *     BLOOM, and none); tables that are merge-on-read in the default layout are only read. Custom merge modes and logs of
+ *     partial rows (IS_PARTIAL) are refused, also for reading, where rows would have to be merged; tables with
+ *     hoodie.table.partial.update.mode are read and written. Each refusal names its reason.
  *   - While a table has a metadata table in service, writes are refused unless hoodie.metadata.enable=false is
  *     given, which takes it out of service.
  */

@@ -341,11 +341,6 @@ sl_status sl_loser_tree_next_key(sl_loser_tree *t)
     return SL_OK;
 }
 
-const struct sl_head *sl_loser_tree_head(const sl_loser_tree *t, size_t source)
-{
-    return &t->leaves[source].head;
-}
-
 void loser_tree_reload_prefixes(sl_loser_tree *t, size_t common)
 {
     for (size_t i = 0; i < t->sources; i++) {

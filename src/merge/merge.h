@@ -51,7 +51,6 @@ int64_t sl_loser_tree_peek(const sl_loser_tree *tree);
 SL_MUST_USE sl_status sl_loser_tree_pop(sl_loser_tree *tree); /* hands out what peek named */
 /* opens the next group; peek is -1 after it only at the end */
 SL_MUST_USE sl_status sl_loser_tree_next_key(sl_loser_tree *tree);
-const struct sl_head *sl_loser_tree_head(const sl_loser_tree *tree, size_t source);
 /* The smallest head among all other sources than the champion (the runner-up), for galloping; key NULL when alone.
  * Valid when a group was just opened (champion W_NEW). */
 void sl_loser_tree_runner_up(const sl_loser_tree *tree, struct sl_head *out);

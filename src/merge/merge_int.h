@@ -1,4 +1,4 @@
-/* Private to merge/. The picture: cursor.c turns streams into views, loser_tree.c orders them, rule.c judges,
+/* Private to merge/. The picture: cursor.c and run_view.c turn streams into views, loser_tree.c orders them, rule.c judges,
  * hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, merge.c and operands.c are the loops around them. */
 #ifndef SL_MERGE_INT_H
 #define SL_MERGE_INT_H
@@ -95,6 +95,9 @@ SL_INLINE struct view *view_ref(struct view *view)
     return view;
 }
 void view_unref(struct view *view); /* NULL is fine */
+/* The next batch of the run that has rows, or NULL. The cursor's view must still be the one before. */
+SL_MUST_USE sl_status run_view_load(struct cursor *cursor, struct view **out);
+void run_view_free(struct view *view); /* a spare one; NULL is fine */
 
 /* Always a valid pointer, also for an empty key. */
 SL_INLINE const uint8_t *view_key(const struct view *view, int64_t row, size_t *len)
@@ -126,8 +129,8 @@ struct cursor {
     struct key_space *space; /* shared by all cursors of a merge */
     struct view *view;       /* NULL before the first row and at the end */
     int64_t row;
-    struct view
-        *ahead; /* the next view, loaded early when the last row of a view had to know whether it repeats */
+    /* the next view, loaded early when the last row of a view had to know whether it repeats */
+    struct view *ahead;
     struct view *spare; /* kept for its memory */
     bool ended;
     int key, delete_flag, marker, operation; /* column indexes, -1: none */

@@ -316,7 +316,6 @@ SL_MUST_USE sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat);
 /* A replacecommit hides this file group from its completion on; `file_id` NULL: the partition is named, without a group.
  * One thread at a time. */
 SL_MUST_USE sl_status sl_txn_replace(sl_txn *txn, const char *partition, const char *file_id);
-const json_t *sl_txn_replaced(const sl_txn *txn); /* partition -> file ids; NULL: none. Borrowed. */
 /* Removes announced files that no stat names, then publishes: this is the commit. `schema`: Avro text without
  * meta columns; NULL: the table's schema is unchanged. completed (SL_INSTANT_BYTES) may be NULL. Frees the txn in any case; on failure everything is
  * rolled back. */

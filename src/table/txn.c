@@ -214,8 +214,6 @@ sl_status sl_txn_replace(sl_txn *txn, const char *partition, const char *file_id
     return file_id && json_array_append_new(ids, json_string(file_id)) ? sl_nomem() : SL_OK;
 }
 
-const json_t *sl_txn_replaced(const sl_txn *txn) { return txn->replaced; }
-
 /* ---- commit -------------------------------------------------------------------------------------------- */
 
 /* Tasks finish in any order; the commit lists their files in one. */

@@ -1,5 +1,6 @@
 /* What a table is, as JSON: the shapes that docs/cli.md shows and `sluice --json` prints. */
 #include "api/api_int.h"
+#include <ctype.h>
 #include <string.h>
 
 sl_status api_json_text(json_t *json, char **out)
@@ -70,6 +71,23 @@ static const char *readers(const sl_table *t)
     if (t->version == 10)
         return "sluice, Hudi 1.3 and later";
     return "sluice, Hudi 1.1 and later (Spark, Flink), Trino, hudi-rs";
+}
+
+static bool is_avro_name(const char *name)
+{
+    bool fits = isalpha((unsigned char)*name) || *name == '_';
+    for (; *name; name++)
+        fits &= isalnum((unsigned char)*name) || *name == '_';
+    return fits;
+}
+
+/* Hudi's readers go by Avro schemas, whose names are letters, digits and underscores. */
+static bool names_fit_avro(const sl_type *type)
+{
+    bool fits = true;
+    for (size_t i = 0; i < type->field_count && fits; i++)
+        fits = (type->id != SL_STRUCT || is_avro_name(type->fields[i].name)) && names_fit_avro(type->fields[i].type);
+    return fits;
 }
 
 static json_t *pending_json(const sl_timeline *timeline)
@@ -145,6 +163,9 @@ sl_status describe_info(const sl_table *table, json_t **out)
     SL_GO(sl_table_schema(table, &view.timeline, NULL, &schema));
     SL_GO(columns_json(schema, &columns));
     json_object_set_new(info, "columns", columns);
+    if (!names_fit_avro(schema))
+        json_object_set_new(info, "readable_by",
+                            json_string("sluice; other readers refuse column names that are no Avro names"));
     /* The check only reads; its parameter is not const because it is also run while a table changes. */
     sl_status refusal = sl_table_check_writable((sl_table *)(uintptr_t)table);
     json_object_set_new(info, "writable", json_boolean(refusal == SL_OK));

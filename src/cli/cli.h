@@ -162,6 +162,9 @@ int commit_triggers_read(const struct args *args, struct commit_triggers *out);
 bool commit_is_due(const struct commit_triggers *t, uint64_t rows, uint64_t bytes, double waited);
 int64_t commit_batch_rows(const struct commit_triggers *t); /* rows of a batch of the input; 0: as it likes */
 
+/* A size ("64MiB") or a time ("10s", "5m") above 0. */
+int args_bytes(const struct args *args, enum option_id id, double *out);
+int args_seconds(const struct args *args, enum option_id id, double *out);
 /* The position of the option's value among its choices. */
 size_t args_choice(const struct args *args, enum option_id id);
 /* 'a,b' cut up; blanks around names and empty names are dropped. NULL-terminated, *count may be NULL. */

@@ -131,7 +131,7 @@ static void print_created(const struct args *args, json_t *info)
     if (json_is_object(index) && !json_object_get(index, "buckets"))
         printf(", %s index", json_text(index, "type"));
     else if (json_is_object(index))
-        printf(", %d buckets", (int)json_number(index, "buckets"));
+        printf(", %d bucket%s", (int)json_number(index, "buckets"), json_number(index, "buckets") == 1 ? "" : "s");
     printf("\nreadable by: %s\n", json_text(info, "readable_by"));
 }
 

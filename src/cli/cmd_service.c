@@ -1,6 +1,5 @@
 /* compact, log-compact, service and rollback. */
 #include "cli.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -138,7 +137,7 @@ static void rest(double seconds)
     }
 }
 
-static int serve(const struct args *args, sluice_table *table, long every)
+static int serve(const struct args *args, sluice_table *table, double every)
 {
     size_t done;
     for (;;) {
@@ -152,7 +151,7 @@ static int serve(const struct args *args, sluice_table *table, long every)
             return STATUS_DONE;
         }
         fflush(stdout);
-        rest((double)every);
+        rest(every);
         if (interrupted())
             return STATUS_INTERRUPTED;
     }
@@ -161,18 +160,13 @@ static int serve(const struct args *args, sluice_table *table, long every)
 int cmd_service(const struct args *args)
 {
     sluice_table *table;
-    char *end = NULL;
-    long every = 0;
-    if (given(args, OPT_EVERY)) {
-        errno = 0;
-        every = strtol(args->values[OPT_EVERY], &end, 10);
-        if (*end || end == args->values[OPT_EVERY] || errno || every < 1 || every > 86400)
-            return fail_usage(args, "--every: \"%s\" is no number of seconds from 1 to 86400",
-                              args->values[OPT_EVERY]);
-    }
+    double every = 0;
+    int status = given(args, OPT_EVERY) ? args_seconds(args, OPT_EVERY, &every) : STATUS_DONE;
+    if (status)
+        return status;
     if (given(args, OPT_SCHEDULE_ONLY) + given(args, OPT_EVERY) + given(args, OPT_DRY_RUN) > 1)
         return fail_usage(args, "only one of --schedule-only, --every and --dry-run can be given");
-    int status = session_open(args, 0, NULL, &table);
+    status = session_open(args, 0, NULL, &table);
     if (status)
         return status;
     if (given(args, OPT_DRY_RUN))

@@ -177,7 +177,7 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_SCHEDULE_ONLY] = {.name = "schedule-only",
                            .help = "put a plan on the timeline; run it later or elsewhere"},
     [OPT_EXECUTE] = {.name = "execute", .value = "INSTANT", .help = "run this plan"},
-    [OPT_EVERY] = {.name = "every", .value = "SECONDS", .help = "go on, looking again after so many seconds"},
+    [OPT_EVERY] = {.name = "every", .value = "TIME", .help = "go on, looking again after that time (5s, 2m); a signal ends it"},
     [OPT_DRY_RUN] = {.name = "dry-run", .help = "print the plan, change nothing"},
     [OPT_BASE_ONLY] = {.name = "base-only", .help = "leave logs out"},
     [OPT_ROWS] = {.name = "rows", .help = "the file's rows, in file order"},

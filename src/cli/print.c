@@ -289,7 +289,7 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     bool is_compaction = strstr(info->action, "compaction") != NULL;
     char text[NUMBER_TEXT];
     printf("%s %s %s: %s %s", args->what, info->instant, info->action, count_text(info->rows_in, text),
-           is_compaction        ? "log records in"
+           is_compaction        ? (info->rows_in == 1 ? "log record in" : "log records in")
            : info->rows_in == 1 ? "row in"
                                 : "rows in");
     if (info->counts_are_known && !is_compaction) {
@@ -298,7 +298,7 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
         print_part(info->rows_deleted, "deleted", false);
     }
     if (is_compaction)
-        print_part(info->rows_written, "rows written", true);
+        print_part(info->rows_written, info->rows_written == 1 ? "row written" : "rows written", true);
     if (rejected > 0)
         print_part((uint64_t)rejected, "rejected", false);
     if (replaces(info))

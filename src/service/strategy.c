@@ -40,12 +40,14 @@ struct bound {
 
 static bool has_log_bytes(const void *context, const struct candidate *item)
 {
-    return item->log_bytes >= (uint64_t)((const struct bound *)context)->least;
+    int64_t least = ((const struct bound *)context)->least;
+    return least <= 0 || item->log_bytes >= (uint64_t)least;
 }
 
 static bool has_logs(const void *context, const struct candidate *item)
 {
-    return item->log_count >= (size_t)((const struct bound *)context)->least;
+    int64_t least = ((const struct bound *)context)->least;
+    return least <= 0 || item->log_count >= (size_t)least;
 }
 
 /* The one that uses the budget up is still taken. */

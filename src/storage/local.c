@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 sl_status local_error(const char *path, const char *action, int error)
@@ -73,11 +74,15 @@ sl_status local_sync_folder(const char *folder)
 
 sl_status local_sync_parent(const char *path)
 {
-    char *parent;
-    SL_TRY(path_parent(path, &parent));
-    sl_status status = local_sync_folder(parent);
-    sl_free(parent);
-    return status;
+    /* The file is visible already, perhaps a commit: nothing may fail here for want of memory. */
+    char parent[PATH_MAX];
+    size_t len;
+    const char *part = path_parent_part(path, &len);
+    if (len >= sizeof parent)
+        return local_error(path, "open the folder", ENAMETOOLONG);
+    memcpy(parent, part, len);
+    parent[len] = 0;
+    return local_sync_folder(parent);
 }
 
 static void local_free(sl_storage *storage) { sl_free(storage); }

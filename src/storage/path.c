@@ -8,12 +8,20 @@ sl_status sl_path_join(const char *a, const char *b, char **out)
     return sl_asprintf(out, "%s%s%s", a, needs_slash ? "/" : "", b);
 }
 
-sl_status path_parent(const char *path, char **out)
+const char *path_parent_part(const char *path, size_t *len)
 {
     const char *slash = strrchr(path, '/');
     while (slash > path && slash[-1] == '/')
         slash--;
-    char *parent = !slash ? sl_strdup(".") : sl_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    *len = !slash || slash == path ? 1 : (size_t)(slash - path);
+    return slash ? path : ".";
+}
+
+sl_status path_parent(const char *path, char **out)
+{
+    size_t len;
+    const char *part = path_parent_part(path, &len);
+    char *parent = sl_strndup(part, len);
     if (!parent)
         return sl_nomem();
     *out = parent;

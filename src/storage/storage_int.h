@@ -50,6 +50,8 @@ struct sl_output {
 
 /* The folder that holds `path` ("." when it names none); the caller's. */
 SL_MUST_USE sl_status path_parent(const char *path, char **out);
+/* The same as a part of `path` (or "."), which needs no memory. */
+const char *path_parent_part(const char *path, size_t *len);
 /* `<path>.<uuid>`: the name of a file that is not whole yet, as Hudi's own writers name it (spec/timeline.md
  * 4). */
 SL_MUST_USE sl_status path_temporary(const char *path, char **out);

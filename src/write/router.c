@@ -230,14 +230,6 @@ static size_t group_memory(const struct write_group *g)
     return g->sorter ? sl_sorter_memory(g->sorter) : 0;
 }
 
-size_t router_memory(const struct router *r)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < r->group_count; i++)
-        used += group_memory(&r->groups[i]);
-    return used;
-}
-
 /* One file for all sorters: there may be more of them than a process may have files open. */
 sl_status router_spill(struct router *r, size_t group)
 {

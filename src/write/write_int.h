@@ -53,7 +53,6 @@ SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const 
 /* The group that holds the most memory, `besides` left out; -1: no row waits in memory. */
 /* Writes a group's rows to the temporary file. */
 SL_MUST_USE sl_status router_spill(struct router *r, size_t group);
-size_t router_memory(const struct router *r); /* of all groups */
 int64_t router_largest(const struct router *r, int64_t besides);
 void router_free(struct router *r);
 

@@ -272,6 +272,26 @@ static void test_files_of_memory(void **state)
 
 /* ---- appearing at once --------------------------------------------------------------------------------- */
 
+/* A commit that is told to have failed is not there: once the name is taken no memory may be needed. */
+static void test_create_without_memory(void **state)
+{
+    (void)state;
+    bool made = false;
+    for (uint64_t n = 1; !made; n++) {
+        const char *path = in_root("short_of_memory");
+        bool exists;
+        sl_test_fail_allocation(n, true);
+        sl_status status = sl_storage_create_if_absent(local, path, "first", 5);
+        sl_test_fail_allocation(0, false);
+        assert_fine(sl_storage_exists(local, path, &exists));
+        made = status == SL_OK;
+        assert_int_equal(exists, made);
+        sl_status_free(status);
+    }
+    assert_fine(sl_storage_delete(local, in_root("short_of_memory")));
+}
+
+
 static void test_create_if_absent(void **state)
 {
     (void)state;
@@ -751,6 +771,7 @@ int main(void)
         cmocka_unit_test(test_read_all_is_bounded),
         cmocka_unit_test(test_files_of_memory),
         cmocka_unit_test(test_create_if_absent),
+        cmocka_unit_test(test_create_without_memory),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_one_process_wins),
         cmocka_unit_test(test_exclusive_rename),

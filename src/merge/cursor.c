@@ -1,61 +1,23 @@
 /* A cursor walks a run batch by batch, each as a view (run_view.c). */
 #include "merge/merge_int.h"
 
-static sl_status find_columns(struct cursor *c)
-{
-    const sl_type *schema = c->run.rows->schema;
-    const struct merge_plan *plan = c->plan;
-    const char *name = c->name;
-    c->delete_flag = c->marker = c->operation = -1;
-    c->key = sl_type_field_index(schema, plan->key_column);
-    if (c->key < 0 && c->run.is_deletes) /* delete logs name it so whatever the key column is called */
-        c->key = sl_type_field_index(schema, "_hoodie_record_key");
-    if (c->key < 0)
-        return sl_corrupt("run %s has no key column %s", name, plan->key_column);
-    enum sl_type_id id = schema->fields[c->key].type->id;
-    if (id != SL_STRING && id != SL_BINARY)
-        return sl_corrupt("run %s: the key column %s is not a string", name, plan->key_column);
-    for (size_t i = 0; i < plan->ordering_count; i++)
-        c->ordering[i] = sl_type_field_index(schema, plan->ordering[i]);
-    /* A base row is a row: its marker was judged when it was written. */
-    if (c->run.is_deletes || c->run.is_base || plan->keep_duplicates)
-        return SL_OK;
-    if (plan->delete_column)
-        c->delete_flag = sl_type_field_index(schema, plan->delete_column);
-    if (c->delete_flag >= 0 && schema->fields[c->delete_flag].type->id != SL_BOOL)
-        c->delete_flag = -1; /* only a boolean marks */
-    if (plan->marker_column && plan->marker_value)
-        c->marker = sl_type_field_index(schema, plan->marker_column);
-    c->operation = sl_type_field_index(schema, "_hoodie_operation");
-    if (c->operation >= 0 && schema->fields[c->operation].type->id != SL_STRING)
-        c->operation = -1;
-    return SL_OK;
-}
-
-static sl_status check_schema(const struct cursor *c)
-{
-    const sl_type *have = c->run.rows->schema, *want = c->plan->schema;
-    bool same = have->field_count == want->field_count;
-    for (size_t i = 0; same && i < want->field_count; i++)
-        same = strcmp(have->fields[i].name, want->fields[i].name) == 0 &&
-               sl_type_equal(have->fields[i].type, want->fields[i].type);
-    return same ? SL_OK : sl_internal("run %s was not conformed to the schema of the merge", c->name);
-}
-
 sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct merge_plan *plan,
                       struct key_space *space)
 {
     *c = (struct cursor){.run = *run, .plan = plan, .space = space};
     if (!(c->name = sl_strdup(run->name ? run->name : "(unnamed)")))
         return sl_nomem();
+    if (run->late.load && (run->is_deletes || plan->partial != SL_PARTIAL_NONE))
+        return sl_internal("run %s: its rules look at all columns", c->name);
     if (run->is_deletes && (run->is_base || plan->keep_duplicates))
         return sl_internal("run %s: deletes neither form a base file nor are they plainly inserted", c->name);
     if (plan->ordering_count)
         SL_NEW_ARRAY(c->ordering, plan->ordering_count);
-    SL_NEW_ARRAY(c->dictionaries, run->rows->schema->field_count + 1);
+    c->dictionary_count = (run->late.load ? plan->schema : run->rows->schema)->field_count;
+    SL_NEW_ARRAY(c->dictionaries, c->dictionary_count + 1);
     if (!run->is_deletes)
-        SL_TRY(check_schema(c));
-    return find_columns(c);
+        SL_TRY(cursor_check_schema(c));
+    return cursor_find_columns(c);
 }
 
 void cursor_close(struct cursor *c)
@@ -66,7 +28,7 @@ void cursor_close(struct cursor *c)
     view_unref(ahead);
     run_view_free(c->spare);
     c->spare = NULL;
-    for (size_t i = 0; c->dictionaries && i < c->run.rows->schema->field_count; i++)
+    for (size_t i = 0; c->dictionaries && i < c->dictionary_count; i++)
         sl_array_unref(c->dictionaries[i].array);
     sl_free(c->dictionaries);
     c->dictionaries = NULL;

@@ -96,6 +96,7 @@ static sl_status add_view(struct gather *g, struct view *view)
 sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count)
 {
     assert(!g->whole && count > 0 && count <= gather_room(g, view));
+    assert(first >= view->batch_first && first + count <= view->batch_first + view->batch_rows);
     if (g->pick_count == PICKS_MAX)
         SL_TRY(gather_settle(g));
     if (view->slot[g->number] < 0)
@@ -103,6 +104,7 @@ sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t
     g->rows += count;
     g->bytes += (size_t)count * view->row_bytes;
     uint32_t source = (uint32_t)view->slot[g->number];
+    first -= view->batch_first;
     struct sl_pick *last = &g->picks[g->pick_count]; /* one behind it */
     if (g->pick_count && last[-1].source == source && last[-1].first + last[-1].count == (uint32_t)first)
         last[-1].count += (uint32_t)count;
@@ -172,7 +174,7 @@ static sl_status plain_batch(sl_batch *batch, sl_batch **out)
 
 sl_status gather_whole(struct gather *g, struct view *view)
 {
-    assert(g->rows == 0 && !g->whole);
+    assert(g->rows == 0 && !g->whole && view->batch_rows == view->rows);
     g->rows = view->rows;
     if (!g->keep_dictionaries)
         return plain_batch(view->batch, &g->whole);

@@ -22,6 +22,7 @@ static sl_status take_alone(struct merge_stream *s, size_t source, int64_t rows)
     struct cursor *c = &m->cursors[source];
     if (view_is_delete(c->view, c->row))
         return merger_skip(m, source, rows);
+    SL_TRY(merger_complete(m, c->view, c->row, &rows));
     if (may_pass_whole(s, c, rows) && s->gather.rows == 0) {
         SL_TRY(gather_whole(&s->gather, c->view));
     } else if (may_pass_whole(s, c, rows) && rows >= s->gather.batch_rows / 4) {
@@ -83,6 +84,7 @@ static sl_status emit_record(struct merge_stream *s, const struct record *r, boo
     n->rows_out++;
     n->inserted += !has_base;
     n->updated += has_base && !r->view->is_base;
+    SL_TRY(merger_complete(&s->merger, r->view, r->row, NULL));
     return gather_record(&s->gather, r);
 }
 

@@ -74,9 +74,19 @@ struct sl_run_copy {
     /* Whether it is known, without reading it, that the key of the next row is above `key`. */
     sl_status (*above)(void *context, const uint8_t *key, size_t len, bool *above);
 };
+/* What lets a merge look at keys first (spec/lsm-layout.md 13): the stream's batches have only the columns that decide what
+ * becomes of a row (sl_merge_looks_at), and the others are loaded where a row survives. */
+struct sl_run_late {
+    void *context;         /* lives as long as the run's stream */
+    const sl_type *schema; /* that of the merge */
+    /* Rows of the run from row `row` on with all columns: `*out` has some of the `early->rows - from` rows that follow row
+     * `from` of a batch that the stream has yielded, one at least. Rows are asked for in ascending order. */
+    sl_status (*load)(void *context, const sl_batch *early, int64_t from, int64_t row, sl_batch **out);
+};
 /* One sorted input. The merge owns the stream. */
 struct sl_run {
     sl_stream *rows;
+    struct sl_run_late late; /* `load` NULL: the stream has all columns */
     struct sl_run_copy copy; /* `offer` NULL: every row passes through. Only for sl_merge_open. */
     bool is_deletes;         /* every row is a delete: columns are the key and the ordering fields only */
     /* the base file: duplicates inside it are handed through unless another source has the key */
@@ -124,6 +134,11 @@ struct sl_merge_options {
     const sl_runtime *runtime;
     sl_pool *pool; /* copies columns in parallel; NULL: inline */
 };
+
+/* Whether the merge looks at the column of a run to decide what becomes of a row, beside those that it copies. */
+bool sl_merge_looks_at(const struct sl_merge_options *options, const char *column, bool is_base);
+/* Whether rows may come late at all: rules that look at every column, or drop no row, have no use for it. */
+bool sl_merge_may_be_late(const struct sl_merge_options *options);
 
 struct sl_merge_counts {
     uint64_t rows_in;     /* records of all runs, deletes included */

@@ -75,7 +75,11 @@ struct cursor;
 struct view {
     int refs;
     struct cursor *owner;
-    sl_batch *batch;
+    sl_batch *keys; /* what the stream yielded */
+    sl_batch *
+        batch; /* all columns of some of its rows; NULL: none were loaded yet. The same where nothing comes late. */
+    int64_t batch_first, batch_rows;
+    int64_t run_row; /* of the run: the first row */
     const sl_array *key;
     sl_array **ordering; /* of the plan's types; NULL member: the run lacks the column, all null */
     uint64_t *prefix;    /* of each row, behind the common bytes */
@@ -86,7 +90,7 @@ struct view {
     bool is_base, is_delete_run;
     int64_t rows;
     int64_t rows_cap;
-    size_t row_bytes;      /* average; of texts with a dictionary the longest */
+    size_t row_bytes;      /* of `batch`: average; of texts with a dictionary the longest */
     int32_t slot[GATHERS]; /* its place among the views of a gather, -1: not there */
 };
 SL_INLINE struct view *view_ref(struct view *view)
@@ -139,8 +143,12 @@ struct cursor {
     int64_t rows_loaded;
     uint64_t deletes_loaded;
     struct known_dictionary *dictionaries; /* of each column */
+    size_t dictionary_count;
     sl_buf scratch;
 };
+/* run_columns.c: where the run has what the merge looks at; that it has all columns of the result, now or late. */
+SL_MUST_USE sl_status cursor_find_columns(struct cursor *cursor);
+SL_MUST_USE sl_status cursor_check_schema(const struct cursor *cursor);
 /* Takes over the stream in every case; cursor_close frees what a failed open left. */
 SL_MUST_USE sl_status cursor_open(struct cursor *cursor, const struct sl_run *run,
                                   const struct merge_plan *plan, struct key_space *space);
@@ -152,6 +160,8 @@ void cursor_close(struct cursor *cursor);
 SL_MUST_USE sl_status cursor_advance(struct cursor *cursor, struct sl_head *head);
 /* Where the cursor stands; key NULL at the end. */
 void cursor_head(const struct cursor *cursor, struct sl_head *head);
+/* Loads columns that come late, from the row on. What was loaded before of the view is dropped. */
+SL_MUST_USE sl_status view_complete(struct view *view, int64_t row);
 /* Whether the next row has the key of the current one, also across batches. */
 SL_MUST_USE sl_status cursor_repeats(struct cursor *cursor, bool *repeats);
 /* The same for the last row of the view. */
@@ -232,7 +242,7 @@ struct gather {
 SL_MUST_USE sl_status gather_init(struct gather *g, int number, const struct merge_plan *plan);
 void gather_free(struct gather *g);
 bool gather_full(const struct gather *g);
-/* At most gather_room() rows. */
+/* At most gather_room() rows, whose columns are loaded (merger_complete). */
 SL_MUST_USE sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t count);
 /* The record as one row; there must be room for it. */
 SL_MUST_USE sl_status gather_record(struct gather *g, const struct record *record);
@@ -270,6 +280,8 @@ void merger_close(struct merger *m);
 /* Rows from the champion's current one on that form groups of their own and are all deletes or all none; 0:
  * the group that was opened has several records. They lie in the cursor's view. */
 SL_MUST_USE sl_status merger_alone(struct merger *m, size_t source, int64_t *rows);
+/* Sees to it that all columns of the row are loaded; *rows (NULL: one row) becomes no more than those from it on that are. */
+SL_MUST_USE sl_status merger_complete(struct merger *m, struct view *view, int64_t row, int64_t *rows);
 /* Leaves those rows behind and opens the next group. */
 SL_MUST_USE sl_status merger_skip(struct merger *m, size_t source, int64_t rows);
 /* Hands out all records of the open group one by one: fills `record` (a reference), view NULL at the group's

@@ -19,13 +19,19 @@ static void reload_prefixes(struct merger *m)
     m->space.shrunk = false;
 }
 
+static sl_status settle_gathers(struct merger *m)
+{
+    for (size_t i = 0; i < m->gather_count; i++)
+        SL_TRY(gather_settle(&m->gathers[i]));
+    return SL_OK;
+}
+
 static sl_status merger_advance(void *context, size_t source, struct sl_head *head)
 {
     struct merger *m = context;
     struct cursor *c = &m->cursors[source];
     if (c->view && c->row + 1 == c->view->rows)
-        for (size_t i = 0; i < m->gather_count; i++)
-            SL_TRY(gather_settle(&m->gathers[i]));
+        SL_TRY(settle_gathers(m));
     SL_TRY(merger_offer(m, source));
     SL_TRY(cursor_advance(c, head));
     if (SL_UNLIKELY(m->space.shrunk)) {
@@ -161,6 +167,19 @@ sl_status merger_alone(struct merger *m, size_t source, int64_t *rows)
     if (!c->run.is_base && !m->plan.keep_duplicates)
         SL_TRY(limit_to_singles(c, &end));
     *rows = end - c->row;
+    return SL_OK;
+}
+
+sl_status merger_complete(struct merger *m, struct view *view, int64_t row, int64_t *rows)
+{
+    if (row >= view->batch_first + view->batch_rows) {
+        if (view->batch) /* picks of it may be pending */
+            SL_TRY(settle_gathers(m));
+        SL_TRY(view_complete(view, row));
+    }
+    int64_t loaded = view->batch_first + view->batch_rows - row;
+    if (rows && *rows > loaded)
+        *rows = loaded;
     return SL_OK;
 }
 

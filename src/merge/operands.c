@@ -100,15 +100,19 @@ static sl_status append_delete(struct operands *o, int which, const struct view 
 static sl_status append_rows(struct operands *o, int which, struct view *view, int64_t row, int64_t count)
 {
     struct gather *g = &o->rows[which];
-    if (row == 0 && count == view->rows && count <= g->batch_rows &&
+    int64_t loaded = count;
+    SL_TRY(merger_complete(&o->merger, view, row, &loaded));
+    if (row == 0 && loaded == view->rows && count <= g->batch_rows &&
         (g->rows == 0 || count >= g->batch_rows / 4)) {
         SL_TRY(deliver_rows(o, which));
         SL_TRY(gather_whole(g, view));
         return deliver_rows(o, which);
     }
     while (count > 0) {
+        int64_t n = count;
+        SL_TRY(merger_complete(&o->merger, view, row, &n));
         int64_t room = gather_room(g, view);
-        int64_t n = count < room ? count : room;
+        n = n < room ? n : room;
         SL_TRY(gather_add(g, view, row, n));
         row += n;
         count -= n;
@@ -121,6 +125,7 @@ static sl_status append_rows(struct operands *o, int which, struct view *view, i
 static sl_status append_record(struct operands *o, int which, const struct record *r)
 {
     struct gather *g = &o->rows[which];
+    SL_TRY(merger_complete(&o->merger, r->view, r->row, NULL));
     SL_TRY(gather_record(g, r));
     return gather_full(g) ? deliver_rows(o, which) : SL_OK;
 }

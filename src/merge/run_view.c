@@ -13,8 +13,9 @@ static void view_clear(struct view *v)
         sl_array_unref(v->ordering[i]);
         v->ordering[i] = NULL;
     }
+    sl_batch_unref(v->keys);
     sl_batch_unref(v->batch);
-    v->batch = NULL;
+    v->keys = v->batch = NULL;
 }
 
 void run_view_free(struct view *v)
@@ -70,6 +71,8 @@ static sl_status view_reserve(struct cursor *c, int64_t rows, struct view **out)
     v->refs = 1;
     v->rows = rows;
     v->has_repeats = v->has_deletes = v->incomparable = false;
+    v->batch_first = v->batch_rows = 0;
+    v->row_bytes = 1;
     for (int i = 0; i < GATHERS; i++)
         v->slot[i] = -1;
     v->is_base = c->run.is_base;
@@ -308,15 +311,15 @@ static sl_status analyse_deletes(struct cursor *c, struct view *v)
         return SL_OK;
     memset(v->deletes, 0, bitmap_bytes(v->rows));
     if (c->delete_flag >= 0) {
-        const sl_array *flag = v->batch->columns[c->delete_flag];
+        const sl_array *flag = v->keys->columns[c->delete_flag];
         for (int64_t i = 0; i < v->rows; i++)
             if (sl_is_valid(flag, i) && sl_bool_at(flag, i))
                 mark_delete(v, i);
     }
     if (c->marker >= 0)
-        SL_TRY(analyse_marker(c, v, v->batch->columns[c->marker]));
+        SL_TRY(analyse_marker(c, v, v->keys->columns[c->marker]));
     if (c->operation >= 0)
-        analyse_operation(v, v->batch->columns[c->operation]);
+        analyse_operation(v, v->keys->columns[c->operation]);
     return SL_OK;
 }
 
@@ -327,7 +330,7 @@ static sl_status analyse_ordering(const struct cursor *c, struct view *v)
     for (size_t i = 0; i < c->plan->ordering_count; i++) {
         if (c->ordering[i] < 0)
             continue;
-        sl_array *a = v->batch->columns[c->ordering[i]];
+        sl_array *a = v->keys->columns[c->ordering[i]];
         const sl_type *want = c->plan->ordering_types[i];
         if (sl_type_equal(a->type, want)) {
             v->ordering[i] = sl_array_ref(a);
@@ -353,6 +356,41 @@ static uint64_t count_deletes(const struct view *v)
     return n;
 }
 
+/* ---- columns ------------------------------------------------------------------------------------------- */
+
+/* Takes the batch over as what is known of the rows from `first` on. */
+static void set_columns(struct view *v, sl_batch *batch, int64_t first)
+{
+    sl_batch_unref(v->batch);
+    v->batch = batch;
+    v->batch_first = first;
+    v->batch_rows = batch->rows;
+    v->row_bytes = average_row_bytes(v->owner, batch);
+}
+
+static sl_status load_columns(struct view *v, int64_t from)
+{
+    const struct cursor *c = v->owner;
+    const struct sl_run_late *late = &c->run.late;
+    sl_batch *batch;
+    SL_TRY_CTX(late->load(late->context, v->keys, from, v->run_row + from, &batch), "run %s", c->name);
+    if (batch->rows < 1 || batch->rows > v->rows - from ||
+        batch->schema->field_count != c->plan->schema->field_count) {
+        sl_batch_unref(batch);
+        return sl_internal("run %s: other rows or columns came late than those that were missing", c->name);
+    }
+    set_columns(v, batch, from);
+    return SL_OK;
+}
+
+/* Mostly the whole view comes at once, and rows are not asked for twice. */
+sl_status view_complete(struct view *v, int64_t row)
+{
+    if (!v->batch)
+        SL_TRY(load_columns(v, 0));
+    return row < v->batch_first + v->batch_rows ? SL_OK : load_columns(v, row);
+}
+
 sl_status run_view_load(struct cursor *c, struct view **out)
 {
     *out = NULL;
@@ -374,10 +412,12 @@ sl_status run_view_load(struct cursor *c, struct view **out)
     if (batch->schema->field_count != c->run.rows->schema->field_count)
         SL_GO(sl_internal("run %s: a batch of another schema than its stream's", c->name));
     SL_GO(view_reserve(c, batch->rows, &v));
-    v->batch = batch;
+    v->keys = batch;
     batch = NULL;
-    v->key = v->batch->columns[c->key];
-    v->row_bytes = average_row_bytes(c, v->batch);
+    v->run_row = c->rows_loaded;
+    if (!c->run.late.load)
+        set_columns(v, sl_batch_ref(v->keys), 0);
+    v->key = v->keys->columns[c->key];
     SL_GO(analyse_keys(c, v));
     SL_GO(analyse_deletes(c, v));
     SL_GO(analyse_ordering(c, v));

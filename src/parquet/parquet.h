@@ -157,10 +157,12 @@ struct sl_parquet_scan_options {
     atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
     /* data pages decoded; passed over by the page index. NULL: not counted */
     atomic_uint_fast64_t *pages_read, *pages_skipped;
+    sl_stream
+        *beside; /* a scan that this one shares decompressors and memory with, and that outlives it; NULL */
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options,
                                       sl_stream **out);
-/* Between two batches of a scan of all rows: those before row `first` that were not yielded yet are left out, and no batch
+/* Between two batches of a scan: rows of the file before row `first` that were not yielded yet are left out, and no batch
  * reaches from before row `stop` behind it. */
 void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop);
 

@@ -24,6 +24,7 @@ struct scan {
     int64_t batch_rows;
     size_t batch_bytes;
     struct parquet_recycler *recycler;
+    bool shares_recycler; /* it is another scan's */
     sl_pool *pool;
     atomic_uint_fast64_t *bytes_read, *pages_read, *pages_skipped;
     /* where we are */
@@ -144,7 +145,8 @@ static void scan_close(sl_stream *stream)
         parquet_leaf_reader_free(s->readers[i]);
         sl_free(s->readers[i]);
     }
-    parquet_recycler_close(s->recycler);
+    if (!s->shares_recycler)
+        parquet_recycler_close(s->recycler);
     sl_free(s->readers);
     sl_free(s->first_reader);
     sl_free(s->columns);
@@ -227,15 +229,6 @@ static int64_t rows_of_batch(const struct scan *s)
     return rows > 0 ? (int64_t)rows : 1;
 }
 
-/* The same, less what lies behind the place where the batch is to end. */
-static int64_t rows_to_stop(const struct scan *s)
-{
-    int64_t rows = rows_of_batch(s), next = s->group_first + s->at;
-    if (s->range < s->range_count && s->ranges[s->range].first > next)
-        next = s->ranges[s->range].first;
-    return s->stop > next && s->stop - next < rows ? s->stop - next : rows;
-}
-
 static sl_status add_step(struct scan *s, int64_t skip, int64_t take)
 {
     if (s->step_count == s->step_cap) {
@@ -253,7 +246,7 @@ static sl_status add_step(struct scan *s, int64_t skip, int64_t take)
 /* The steps of the next batch of the open group, at most `limit` rows; *rows 0 when the group has no more. */
 static sl_status plan_batch(struct scan *s, int64_t limit, int64_t *rows)
 {
-    int64_t planned = 0;
+    int64_t planned = 0, stop = s->stop - s->group_first;
     s->step_count = 0;
     while (planned < limit && s->range < s->range_count) {
         int64_t first = s->ranges[s->range].first - s->group_first, end = first + s->ranges[s->range].count;
@@ -262,6 +255,10 @@ static sl_status plan_batch(struct scan *s, int64_t limit, int64_t *rows)
             break;
         if (first < s->at)
             first = s->at;
+        if (first >= stop && planned > 0)
+            break;
+        if (first < stop && stop < last)
+            last = stop;
         int64_t take = last - first < limit - planned ? last - first : limit - planned;
         if (take > 0) {
             SL_TRY(add_step(s, first - s->readers_at, take));
@@ -269,6 +266,8 @@ static sl_status plan_batch(struct scan *s, int64_t limit, int64_t *rows)
             planned += take;
         }
         if (first < last && s->at < last) /* the batch is full */
+            break;
+        if (planned > 0 && s->at == stop)
             break;
         if (end > s->group_rows) /* the range goes on in the next group */
             break;
@@ -401,7 +400,7 @@ static sl_status scan_next(sl_stream *stream, sl_batch **out)
         }
         int64_t at = s->at;
         size_t range = s->range;
-        SL_TRY(plan_batch(s, rows_to_stop(s), &rows));
+        SL_TRY(plan_batch(s, rows_of_batch(s), &rows));
         if (rows > 0)
             return sl_context(sl_context(read_batch(s, at, range, rows, out), "row group %zu", s->group),
                               "%s", sl_file_path(s->parquet->file));
@@ -442,7 +441,12 @@ sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *o
     s->bytes_read = options->bytes_read;
     s->pages_read = options->pages_read;
     s->pages_skipped = options->pages_skipped;
-    sl_status status = parquet_recycler_new(&s->recycler);
+    sl_status status = SL_OK;
+    s->shares_recycler = options->beside != NULL;
+    if (options->beside)
+        s->recycler = ((struct scan *)(void *)options->beside)->recycler;
+    else
+        status = parquet_recycler_new(&s->recycler);
     if (!status)
         status = project(s, options);
     if (!status)

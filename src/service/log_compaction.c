@@ -23,14 +23,19 @@ static sl_status run_open(void *context, size_t index, struct sl_run *run)
     const sl_data_file *log = o->slice.logs[index];
     char *relative;
     *run = (struct sl_run){.is_deletes = log->parts.kind == SL_FILE_DELETES, .name = log->name};
+    struct sl_merge_options rules;
+    SL_TRY(sl_table_rules(o->table, o->schema.full, &rules));
     struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
                                      .sorted = true,
                                      .stats = o->table->reads,
                                      .pool = o->table->runtime.pool,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,
-                                     .keep_dictionary = true};
+                                     .keep_dictionary = true,
+                                     .late_for = run->is_deletes ? NULL : &rules};
     SL_TRY(sl_path_join(o->partition, log->name, &relative));
     sl_status status = sl_run_open(o->table, relative, &options, &run->rows);
+    if (!status)
+        run->late = sl_run_late(run->rows);
     sl_free(relative);
     return status;
 }

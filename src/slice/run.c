@@ -14,6 +14,7 @@ struct run_stream {
     sl_stream *rows;
     sl_read_stats *stats;
     struct run_copy *copy; /* NULL: every row is decoded */
+    struct run_late *late; /* NULL: every column is in `rows` */
 };
 
 static sl_status run_next(sl_stream *self, sl_batch **out)
@@ -32,6 +33,7 @@ static sl_status run_next(sl_stream *self, sl_batch **out)
 static void run_close(sl_stream *self)
 {
     struct run_stream *s = (struct run_stream *)self;
+    run_late_free(s->late); /* its scan shares what the first one has */
     sl_stream_close(s->rows);
     run_copy_free(s->copy);
     sl_source_unref(s->source);
@@ -149,7 +151,7 @@ static sl_status rename_to_key(sl_stream *in, sl_stream **out)
     return SL_OK;
 }
 
-static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream **out)
+sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream *beside, sl_stream **out)
 {
     const sl_type *file_schema = sl_parquet_schema(p);
     bool early = is_early_delete_log(p);
@@ -179,7 +181,8 @@ static sl_status scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_
                                            .pool = o->pool,
                                            .bytes_read = o->stats ? &o->stats->bytes_read : NULL,
                                            .pages_read = o->stats ? &o->stats->pages : NULL,
-                                           .pages_skipped = o->stats ? &o->stats->pages_skipped : NULL};
+                                           .pages_skipped = o->stats ? &o->stats->pages_skipped : NULL,
+                                           .beside = beside};
     SL_GO(sl_parquet_scan(p, &scan, out));
     if (early)
         status = rename_to_key(*out, out);
@@ -231,24 +234,30 @@ bool sl_table_orders_strictly(const sl_table *table)
     return strcmp(sl_table_setting(table, "sluice.lsm.order", "repair"), "strict") == 0;
 }
 
-static sl_status order_rows(struct run_stream *run, const struct sl_run_options *o, const sl_table *table,
-                            bool *repaired)
+/* Whether the rows have to be sorted. */
+static sl_status check_order(const struct run_stream *run, const struct sl_run_options *o,
+                             const sl_table *table, bool *disorder)
 {
     const char *key =
         is_early_delete_log(run->source->parquet) ? "record_key" : sl_meta_names[SL_META_RECORD_KEY];
-    bool in_order = slice_is_marked_sorted(run->source->parquet);
+    bool in_order = !o->sorted || slice_is_marked_sorted(run->source->parquet);
     if (!in_order)
         SL_TRY(file_in_order(table, run->source->parquet, key, &in_order));
+    *disorder = !in_order;
     if (in_order)
         return SL_OK;
     if (sl_table_orders_strictly(table))
         return sl_corrupt("rows are not in the order of their record keys");
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs_repaired, 1, memory_order_relaxed);
+    return SL_OK;
+}
+
+static sl_status sort_rows(struct run_stream *run, const sl_runtime *runtime)
+{
     sl_stream *unsorted = run->rows;
-    *repaired = true;
     run->rows = NULL;
-    return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], &table->runtime, &run->rows);
+    return sl_sort_stream(unsorted, sl_meta_names[SL_META_RECORD_KEY], runtime, &run->rows);
 }
 
 static void count_file(const struct run_stream *run)
@@ -259,25 +268,46 @@ static void count_file(const struct run_stream *run)
     atomic_fetch_add_explicit(&run->stats->file_bytes, sl_file_size(run->source->file), memory_order_relaxed);
 }
 
+/* The scan, and its rows in the wanted types. */
+static sl_status scan_rows(struct run_stream *run, const struct sl_run_options *o, sl_stream **scan)
+{
+    struct sl_run_options first = *o;
+    if (run->late)
+        first.schema = run_late_early(run->late);
+    SL_TRY(run_scan_columns(run->source->parquet, &first, NULL, scan));
+    if (run->late)
+        run_late_beside(run->late, *scan);
+    return sl_stream_conform(*scan, first.schema, &run->rows);
+}
+
 static sl_status open_rows(struct run_stream *run, const struct sl_run_options *o, const sl_table *table)
 {
     if (o->schema->field_count == 0)
         return row_count_stream(run->source->parquet, o, &run->rows);
-    sl_stream *raw;
-    bool repaired = false;
-    SL_TRY(scan_columns(run->source->parquet, o, &raw));
-    SL_TRY(sl_stream_conform(raw, o->schema, &run->rows));
-    if (o->sorted)
-        SL_TRY(order_rows(run, o, table, &repaired));
-    if (!o->copy_to || repaired || o->ranges || !sl_file_writer_can_copy(o->copy_to, run->source->parquet))
+    sl_stream *scan;
+    bool disorder;
+    SL_TRY(check_order(run, o, table, &disorder));
+    if (!disorder && o->late_for && sl_merge_may_be_late(o->late_for) &&
+        sl_table_setting_true(table, "sluice.merge.late", true))
+        SL_TRY(run_late_new(run->source, o, &run->late));
+    SL_TRY(scan_rows(run, o, &scan));
+    if (disorder)
+        return sort_rows(run, &table->runtime);
+    if (!o->copy_to || o->ranges || !sl_file_writer_can_copy(o->copy_to, run->source->parquet))
         return SL_OK;
-    return run_copy_new(run->source, raw, o, &run->copy);
+    return run_copy_new(run->source, scan, o, &run->copy);
 }
 
 struct sl_run_copy sl_run_copying(sl_stream *run)
 {
     struct run_stream *s = (struct run_stream *)run;
     return s->copy ? run_copy_for_merge(s->copy) : (struct sl_run_copy){0};
+}
+
+struct sl_run_late sl_run_late(sl_stream *run)
+{
+    struct run_stream *s = (struct run_stream *)run;
+    return s->late ? run_late_for_merge(s->late) : (struct sl_run_late){0};
 }
 
 sl_status sl_run_open(const sl_table *table, const char *relative, const struct sl_run_options *o,

@@ -91,10 +91,14 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .pool = a->options->pool,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,
                                      .batch_bytes = a->options->batch_bytes,
-                                     .keep_dictionary = true};
+                                     .keep_dictionary = true,
+                                     .is_base = input->is_base};
     SL_TRY(sl_table_rules(a->table, a->schema, &rules));
+    if (!input->is_deletes)
+        options.late_for = &rules;
     choose_copying(a, input, &rules, &options);
     SL_TRY(sl_run_open(a->table, input->relative, &options, &run->rows));
+    run->late = sl_run_late(run->rows);
     run->copy = sl_run_copying(run->rows);
     return SL_OK;
 }

@@ -152,6 +152,10 @@ struct sl_run_options {
     size_t batch_bytes;
     /* strings may come with a dictionary: for a merge, which copies each survivor once */
     bool keep_dictionary;
+    /* The merge that the run is for: columns that it does not look at may come late (see sl_run_late; setting
+     * sluice.merge.late). NULL: the run has all columns at once. */
+    const struct sl_merge_options *late_for;
+    bool is_base;
     struct sl_file_writer *copy_to; /* as in sl_slice_options; see sl_run_copying */
     /* Then rows of a key are folded, and rows that `copy_flag` (a boolean column; NULL: there is none) marks are deletes:
      * neither are copied. */
@@ -163,6 +167,8 @@ bool sl_table_orders_strictly(const sl_table *table);
 /* A base file or native log of the table; `relative` is its path below the table. */
 SL_MUST_USE sl_status sl_run_open(const sl_table *table, const char *relative,
                                   const struct sl_run_options *options, sl_stream **out);
+/* How columns of a run that was opened with `late_for` are loaded, for the merge it is given to; `load` NULL: none come late. */
+struct sl_run_late sl_run_late(sl_stream *run);
 /* How rows of a run that was opened with copy_to are copied, for the merge it is given to; `offer` NULL: they cannot be, the
  * file has other columns than the one that is written, or another order. */
 struct sl_run_copy sl_run_copying(sl_stream *run);

@@ -33,7 +33,7 @@ static sl_status open_incoming(struct flush_task *t)
 }
 
 /* What the incoming rows leave alone of the base may go to `w` as it is compressed. */
-static sl_status add_base_run(struct flush_task *t, sl_file_writer *w)
+static sl_status add_base_run(struct flush_task *t, const struct sl_merge_options *rules, sl_file_writer *w)
 {
     struct sl_run *runs = sl_calloc(t->run_count + 1, sizeof *runs);
     char *relative = NULL;
@@ -45,6 +45,8 @@ static sl_status add_base_run(struct flush_task *t, sl_file_writer *w)
         .sorted = true,
         .stats = table->reads,
         .pool = table->runtime.pool,
+        .late_for = rules,
+        .is_base = true,
         .copy_to = sl_table_setting_true(table, "sluice.compaction.copy", true) ? w : NULL};
     sl_status status = sl_path_join(t->partition, t->group->base->name, &relative);
     if (!status)
@@ -54,6 +56,7 @@ static sl_status add_base_run(struct flush_task *t, sl_file_writer *w)
         sl_free(runs);
         return status;
     }
+    runs[0].late = sl_run_late(runs[0].rows);
     runs[0].copy = sl_run_copying(runs[0].rows);
     runs[0].is_base = true;
     runs[0].name = t->group->base->name;
@@ -140,9 +143,9 @@ static sl_status write_base(struct flush_task *t)
     uint64_t bytes;
     sl_status status = SL_OK;
     SL_GO(sl_file_writer_open(f->table, f->txn, &f->schema, &spec, &w));
-    if (base)
-        SL_GO(add_base_run(t, w));
     SL_GO(flush_merge_rules(t, keeps_duplicates(f), &rules));
+    if (base)
+        SL_GO(add_base_run(t, &rules, w));
     SL_GO(flush_merge_open(t, &rules, &counts, &rows));
     SL_GO(drain(rows, w));
     sl_stream_close(rows);

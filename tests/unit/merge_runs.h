@@ -246,6 +246,90 @@ SL_UNUSED static void history_runs(const struct history *h, struct ordering orde
     }
 }
 
+/* ---- runs whose columns come late ---------------------------------------------------------------------- */
+
+/* Over a memory stream, whose batches it keeps. */
+struct late_stream {
+    sl_stream base;
+    const sl_type *schema; /* of the columns that come first */
+    struct memory_stream *all;
+    size_t columns[16]; /* theirs, in `all` */
+    int64_t most;       /* rows that come at once */
+    int64_t at;         /* row behind the last that came */
+    int64_t *loaded;    /* counts rows that came; NULL */
+};
+
+static sl_status late_next(sl_stream *self, sl_batch **out)
+{
+    struct late_stream *s = (struct late_stream *)self;
+    sl_array *columns[16];
+    *out = NULL;
+    if (s->all->at == s->all->count)
+        return SL_OK;
+    const sl_batch *batch = s->all->batches[s->all->at++];
+    for (size_t i = 0; i < s->schema->field_count; i++)
+        columns[i] = sl_array_ref(batch->columns[s->columns[i]]);
+    return sl_batch_new(s->schema, batch->rows, columns, out);
+}
+
+static void late_close(sl_stream *self)
+{
+    struct late_stream *s = (struct late_stream *)self;
+    sl_stream_close(&s->all->base);
+    sl_type_unref(s->schema);
+    free(s);
+}
+
+static sl_status late_load(void *context, const sl_batch *early, int64_t from, int64_t row, sl_batch **out)
+{
+    struct late_stream *s = context;
+    sl_array *columns[16];
+    size_t b = 0, made = 0;
+    int64_t first = row - from, rows = early->rows - from < s->most ? early->rows - from : s->most;
+    assert_true(from >= 0 && from < early->rows && row >= s->at);
+    while (first > 0)
+        first -= s->all->batches[b++]->rows;
+    while (s->all->batches[b]->rows == 0)
+        b++;
+    const sl_batch *batch = s->all->batches[b];
+    assert_int_equal(first, 0);
+    assert_int_equal(batch->rows, early->rows);
+    for (; made < batch->schema->field_count; made++) {
+        sl_status status = sl_array_copy(batch->columns[made], from, rows, &columns[made]);
+        if (status == SL_OK)
+            continue;
+        while (made > 0)
+            sl_array_unref(columns[--made]);
+        return status;
+    }
+    s->at = row + rows;
+    if (s->loaded)
+        *s->loaded += rows;
+    return sl_batch_new(batch->schema, rows, columns, out);
+}
+
+/* Columns that the merge does not look at come late from now on, at most so many rows at once. */
+SL_UNUSED static struct late_stream *make_late(struct sl_run *run, const struct sl_merge_options *options,
+                                               int64_t most)
+{
+    struct late_stream *s = calloc(1, sizeof *s);
+    sl_field fields[16];
+    size_t count = 0;
+    s->all = (struct memory_stream *)run->rows;
+    s->most = most;
+    for (size_t i = 0; i < options->schema->field_count; i++) {
+        if (!sl_merge_looks_at(options, options->schema->fields[i].name, run->is_base))
+            continue;
+        s->columns[count] = i;
+        fields[count++] = options->schema->fields[i];
+    }
+    ok(sl_type_struct(fields, count, &s->schema));
+    s->base = (sl_stream){s->schema, late_next, late_close};
+    run->rows = &s->base;
+    run->late = (struct sl_run_late){.context = s, .schema = s->all->schema, .load = late_load};
+    return s;
+}
+
 /* ---- text to history ----------------------------------------------------------------------------------- */
 
 SL_UNUSED static void history_parse(struct history *h, const char *const *runs, size_t count)

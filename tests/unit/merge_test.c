@@ -436,6 +436,59 @@ static void test_gallop(void **state)
     sl_type_unref(schema);
 }
 
+/* Batches without a survivor are not loaded, and no row of the others twice. */
+static void test_late(void **state)
+{
+    (void)state;
+    static struct history h;
+    static struct result r;
+    static const char *const texts[] = {"B a=1 b=1 c=1 d=1 e=1 f=1", "R c=2 d=2 e=2 f=2",
+                                        "R a=3! b=3! e=3 f=3"};
+    /* batches of two: of the base none survives, of the logs cd and ef */
+    static const int64_t want[] = {0, 2, 2};
+    const sl_type *schema = row_schema(LONG_TS);
+    struct sl_merge_options options = options_for(LONG_TS, schema);
+    history_parse(&h, texts, 3);
+    for (int64_t most = 1; most <= 2; most++) {
+        struct sl_run runs[RUNS_MAX];
+        int64_t loaded[3] = {0};
+        sl_stream *merged;
+        history_runs(&h, LONG_TS, schema, 2, runs);
+        for (size_t i = 0; i < 3; i++)
+            make_late(&runs[i], &options, most)->loaded = &loaded[i];
+        memset(&r, 0, sizeof r);
+        ok(sl_merge_open(runs, 3, &options, NULL, &merged));
+        ok(drain(&h, merged, &r));
+        sl_stream_close(merged);
+        char text[64];
+        result_text(&h, &r, LONG_TS, text, sizeof text);
+        assert_string_equal(text, "c=2@1 d=2@1 e=3@2 f=3@2");
+        assert_memory_equal(loaded, want, sizeof want);
+    }
+    sl_type_unref(schema);
+}
+
+/* A run whose schema lacks what the merge looks at would be merged wrongly: it is refused. */
+static void test_too_late(void **state)
+{
+    (void)state;
+    static struct history h;
+    static const char *const texts[] = {"R a=1 b=1!"};
+    const sl_type *schema = row_schema(LONG_TS);
+    struct sl_merge_options options = options_for(LONG_TS, schema), fewer = options;
+    struct sl_run runs[RUNS_MAX];
+    sl_stream *merged;
+    fewer.delete_column = NULL;
+    history_parse(&h, texts, 1);
+    history_runs(&h, LONG_TS, schema, 2, runs);
+    make_late(&runs[0], &fewer, 1);
+    sl_status status = sl_merge_open(runs, 1, &options, NULL, &merged);
+    assert_int_equal(sl_status_code(status), SL_E_INTERNAL);
+    assert_non_null(strstr(sl_status_message(status), "_hoodie_is_deleted comes too late"));
+    sl_status_free(status);
+    sl_type_unref(schema);
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -669,6 +722,15 @@ static void encode_some(sl_stream *stream)
     }
 }
 
+static void make_some_late(const struct history *h, const struct sl_merge_options *options,
+                           struct sl_run *runs)
+{
+    uint64_t how_many = rnd(3); /* none, some, all */
+    for (size_t i = 0; i < h->runs; i++)
+        if (sl_merge_may_be_late(options) && h->kind[i] != 'D' && (how_many == 2 || (how_many && rnd(2))))
+            make_late(&runs[i], options, rnd(2) ? INT64_MAX : 1 + (int64_t)rnd(5));
+}
+
 static void print_history(const struct history *h, const struct setting *s)
 {
     print_message("mode %d classic %d keep %d ordering %d x %zu\n", s->mode, s->classic, s->keep_duplicates,
@@ -702,6 +764,7 @@ static void test_random_histories(void **state)
         history_runs(&h, s.ordering, schema, 1 + (int64_t)rnd(rnd(2) ? 4 : 100), runs);
         for (size_t i = 0; i < h.runs; i++)
             encode_some(runs[i].rows);
+        make_some_late(&h, &options, runs);
         memset(&got, 0, sizeof got);
         ok(sl_merge_open(runs, h.runs, &options, &counts, &merged));
         ok(drain(&h, merged, &got));
@@ -824,6 +887,7 @@ static sl_status run_operands(const struct setting *s, const struct history *h, 
     struct sl_merge_options options = operand_options(s, schema, batch_rows);
     struct sl_run runs[RUNS_MAX];
     history_runs(h, s->ordering, schema, batch, runs);
+    make_some_late(h, &options, runs);
     struct sl_operand_sink sink = received_begin(r, s, h);
     sl_status status = sl_merge_operands(runs, h->runs, &options, &sink, counts);
     sl_type_unref(schema);
@@ -1208,6 +1272,8 @@ static void test_no_memory(void **state)
     for (uint64_t n = 1; failed; n++) {
         struct sl_run runs[RUNS_MAX];
         history_runs(&h, LONG_TS, schema, 2, runs);
+        make_late(&runs[0], &options, INT64_MAX);
+        make_late(&runs[1], &options, 1);
         sl_test_fail_allocation(n, false);
         sl_stream *merged = NULL;
         sl_status status = sl_merge_open(runs, 4, &options, NULL, &merged);
@@ -1245,6 +1311,7 @@ static void test_no_memory_operands(void **state)
     for (uint64_t n = 1; failed; n++) {
         struct sl_run runs[RUNS_MAX];
         history_runs(&h, LONG_TS, schema, 2, runs);
+        make_late(&runs[0], &options, 1);
         sl_test_fail_allocation(n, false);
         sl_status status = sl_merge_operands(runs, 3, &options, &sink, NULL);
         sl_test_fail_allocation(0, false);
@@ -1275,6 +1342,8 @@ int main(void)
         cmocka_unit_test(test_unsorted),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_pass_through),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_too_late),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_gallop),
         cmocka_unit_test(test_random_histories),

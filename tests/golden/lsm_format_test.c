@@ -286,6 +286,62 @@ static void change_data_has_hudis_schemas(void **state)
     drop_table(table);
 }
 
+/* ---- G-14 ---------------------------------------------------------------------------------------------- */
+
+static void check_stat(const sl_table *table, const json_t *stat, const char *instant, const char *ending,
+                       int64_t rows, int64_t deletes)
+{
+    const char *path_of = json_string_value(json_object_get(stat, "path"));
+    char *full;
+    sl_entry entry;
+    assert_non_null(strstr(path_of, ending));
+    ok(sl_table_path(table, path_of, &full));
+    ok(sl_storage_stat(table->storage, full, &entry));
+    sl_free(full);
+    assert_string_equal(json_string_value(json_object_get(stat, "prevCommit")), instant);
+    assert_string_equal(json_string_value(json_object_get(stat, "baseFile")), "");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(stat, "logFiles"), 0)), path_of);
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"numWrites", rows},
+                   {"numUpdateWrites", rows},
+                   {"numInserts", 0},
+                   {"numDeletes", deletes},
+                   {"logVersion", 1},
+                   {"logOffset", 0},
+                   {"totalWriteBytes", (int64_t)entry.size},
+                   {"fileSizeInBytes", (int64_t)entry.size}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (json_integer_value(json_object_get(stat, numbers[i].name)) != numbers[i].value)
+            fail_msg("%s: %s is %s", path_of, numbers[i].name,
+                     json_dumps(json_object_get(stat, numbers[i].name), JSON_ENCODE_ANY));
+}
+
+/* A flush with rows and deletes: two stats, data first, with the values of spec/lsm-layout.md 7. */
+static void a_mixed_flush_has_two_stats(void **state)
+{
+    (void)state;
+    const char *columns = "k string, ts long, _hoodie_is_deleted boolean";
+    sl_table *table = make_table(columns, "k", "ts");
+    sl_timeline timeline;
+    json_t *content;
+    commit(SLUICE_BULK_INSERT, columns, (const char *const[]){"{\"k\":\"a\",\"ts\":1}", NULL});
+    commit(SLUICE_UPSERT, columns,
+           (const char *const[]){"{\"k\":\"a\",\"ts\":2}", "{\"k\":\"b\",\"ts\":2}",
+                                 "{\"k\":\"c\",\"ts\":2,\"_hoodie_is_deleted\":true}", NULL});
+    ok(sl_timeline_load(table, &timeline));
+    const sl_instant *last = sl_timeline_last_write(&timeline);
+    ok(sl_instant_json(table, last, SL_COMPLETED, &content));
+    const json_t *stats = json_object_get(json_object_get(content, "partitionToWriteStats"), "");
+    assert_int_equal(json_array_size(stats), 2);
+    check_stat(table, json_array_get(stats, 0), last->requested, "_1.log.parquet", 2, 0);
+    check_stat(table, json_array_get(stats, 1), last->requested, "_1.deletes.parquet", 0, 1);
+    json_decref(content);
+    sl_timeline_free(&timeline);
+    drop_table(table);
+}
+
 /* ---- G-10 ---------------------------------------------------------------------------------------------- */
 
 #define U_E000  "\xee\x80\x80"
@@ -364,6 +420,7 @@ int main(void)
         cmocka_unit_test(delete_logs_have_key_and_ordering_columns),
         cmocka_unit_test(deletes_tell_null_from_zero),
         cmocka_unit_test(change_data_has_hudis_schemas),
+        cmocka_unit_test(a_mixed_flush_has_two_stats),
         cmocka_unit_test(files_are_in_the_order_of_utf8_bytes),
         cmocka_unit_test(composite_keys_sort_as_text),
     };

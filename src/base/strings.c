@@ -56,6 +56,11 @@ static int compare_items(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+sl_status sl_strings_add_once(sl_strings *list, const char *s)
+{
+    return sl_strings_contain(list, s) ? SL_OK : sl_strings_add(list, s);
+}
+
 void sl_strings_sort(sl_strings *list)
 {
     if (list->count > 1)

@@ -10,38 +10,14 @@ struct held {
     sl_strings groups;
 };
 
-static sl_status hold(struct held *held, const json_t *operation)
+static sl_status hold(void *context, const char *partition, const char *file_id)
 {
-    const char *partition = json_string_value(json_object_get(operation, "partitionPath"));
-    const char *file_id = json_string_value(json_object_get(operation, "fileId"));
+    struct held *held = context;
     char *text;
-    if (!partition || !file_id)
-        return sl_corrupt("an operation without partition or file group");
     SL_TRY(sl_asprintf(&text, "%s\n%s", partition, file_id));
     sl_status status = sl_strings_add(&held->groups, text);
     sl_free(text);
     return status;
-}
-
-static sl_status hold_all(struct held *held, const json_t *operations)
-{
-    size_t i;
-    json_t *operation;
-    json_array_foreach(operations, i, operation) SL_TRY(hold(held, operation));
-    return SL_OK;
-}
-
-static sl_status hold_plan(const sl_table *table, const sl_instant *instant, struct held *held)
-{
-    json_t *plan, *input;
-    size_t i;
-    SL_TRY(sl_instant_json(table, instant, SL_REQUESTED, &plan));
-    sl_status status = hold_all(held, json_object_get(plan, "operations"));
-    json_t *inputs = json_object_get(json_object_get(plan, "clusteringPlan"), "inputGroups");
-    json_array_foreach(inputs, i, input) if (!status) status =
-        hold_all(held, json_object_get(input, "slices"));
-    json_decref(plan);
-    return sl_context(status, "plan of %s %s", sl_action_name(instant->action), instant->requested);
 }
 
 static sl_status held_load(const sl_table *table, const sl_timeline *timeline, struct held *held)
@@ -50,7 +26,7 @@ static sl_status held_load(const sl_table *table, const sl_timeline *timeline, s
         const sl_instant *instant = &timeline->instants[i];
         if (instant->state != SL_COMPLETED && instant->has_requested &&
             (instant->action == SL_ACTION_LOGCOMPACTION || instant->action == SL_ACTION_CLUSTERING))
-            SL_TRY(hold_plan(table, instant, held));
+            SL_TRY(sl_plan_groups(table, instant, hold, held));
     }
     sl_strings_sort(&held->groups);
     return SL_OK;

@@ -13,7 +13,8 @@ struct patient {
     const sl_data_file *file;
     const char *partition;
     char *place;
-    sl_parquet *parquet;
+    sl_source *source;
+    sl_parquet *parquet;   /* its */
     const sl_type *schema; /* the file's */
     int key, partition_path, commit_time;
     bool is_compacted_log; /* holds rows of older instants */
@@ -23,21 +24,17 @@ struct patient {
 
 static sl_status check_headers(struct patient *p)
 {
-    struct sl_log_headers headers = {0};
-    sl_status status = sl_log_headers_read(p->parquet, &headers);
-    if (status)
-        return doctor_fault(p->d, "footer", p->place, status);
-    p->is_compacted_log = headers.compacted.count > 0;
-    if (headers.instant && strcmp(headers.instant, p->file->parts.instant) != 0)
-        status = doctor_find(p->d, DOCTOR_ERROR, "footer", p->place, "its header INSTANT_TIME says %s",
-                             headers.instant);
-    if (!status && !headers.schema)
-        status = doctor_find(p->d, p->file->parts.kind == SL_FILE_LOG ? DOCTOR_ERROR : DOCTOR_WARNING,
-                             "footer", p->place, "no SCHEMA header");
-    if (!status && headers.forms_differ)
-        status = doctor_find(p->d, DOCTOR_WARNING, "footer", p->place, "its two sets of headers differ");
-    sl_log_headers_free(&headers);
-    return status;
+    const struct sl_log_headers *headers = &p->source->headers;
+    p->is_compacted_log = headers->compacted.count > 0;
+    if (headers->instant && strcmp(headers->instant, p->file->parts.instant) != 0)
+        SL_TRY(doctor_find(p->d, DOCTOR_ERROR, "footer", p->place, "its header INSTANT_TIME says %s",
+                           headers->instant));
+    if (!headers->schema)
+        SL_TRY(doctor_find(p->d, p->file->parts.kind == SL_FILE_LOG ? DOCTOR_ERROR : DOCTOR_WARNING, "footer",
+                           p->place, "no SCHEMA header"));
+    return headers->forms_differ
+               ? doctor_find(p->d, DOCTOR_WARNING, "footer", p->place, "its two sets of headers differ")
+               : SL_OK;
 }
 
 static sl_status check_row_count(const struct patient *p)
@@ -325,17 +322,10 @@ static sl_status check_content(struct patient *p)
 
 static sl_status examine(struct patient *p)
 {
-    char *path;
-    sl_file *file = NULL;
-    SL_TRY(sl_table_path(p->d->table, p->place, &path));
-    sl_status status = sl_storage_open(p->d->table->storage, path, &file);
-    sl_free(path);
-    if (!status)
-        status = sl_parquet_open(file, NULL, &p->parquet);
-    if (status) {
-        sl_file_close(file);
+    sl_status status = sl_source_open(p->d->table, p->place, NULL, &p->source);
+    if (status)
         return doctor_fault(p->d, "footer", p->place, status);
-    }
+    p->parquet = p->source->parquet;
     p->schema = sl_parquet_schema(p->parquet);
     p->key = sl_type_field_index(p->schema, sl_meta_names[SL_META_RECORD_KEY]);
     if (p->key < 0 && p->file->parts.kind == SL_FILE_DELETES)
@@ -348,8 +338,7 @@ static sl_status examine(struct patient *p)
     if (!status && p->d->deep)
         status = check_content(p);
     atomic_fetch_add(&p->d->files, 1);
-    sl_parquet_close(p->parquet);
-    sl_file_close(file);
+    sl_source_unref(p->source);
     return status;
 }
 

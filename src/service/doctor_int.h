@@ -21,7 +21,7 @@ struct doctor {
     const sl_type *data, *schema; /* of the table: without and with meta columns; NULL: an empty table */
     struct named_file *named;     /* by path */
     size_t named_count, named_cap;
-    sl_strings replaced;   /* "partition/file id" of replaced groups, sorted */
+    sl_strings replaced;   /* "partition/file id" of replaced groups */
     pthread_mutex_t mutex; /* guards what follows */
     json_t *findings;
     atomic_uint_fast64_t instants, files, rows, bytes;

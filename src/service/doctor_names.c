@@ -2,14 +2,6 @@
 #include "service/doctor_int.h"
 #include <string.h>
 
-static bool is_pending(const sl_timeline *timeline, const char *instant)
-{
-    for (size_t i = 0; i < timeline->count; i++)
-        if (strcmp(timeline->instants[i].requested, instant) == 0)
-            return timeline->instants[i].state != SL_COMPLETED;
-    return false;
-}
-
 static bool is_native_log(enum sl_file_kind kind)
 {
     return kind == SL_FILE_LOG || kind == SL_FILE_DELETES || kind == SL_FILE_CDC;
@@ -18,9 +10,8 @@ static bool is_native_log(enum sl_file_kind kind)
 /* A change data log has the schema of its table's mode (spec/lsm-layout.md 4.3). */
 static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *differs)
 {
-    char *path = NULL, *wanted = NULL;
-    sl_file *file = NULL;
-    sl_parquet *parquet = NULL;
+    char *wanted = NULL;
+    sl_source *source = NULL;
     struct sl_log_headers headers = {0};
     enum sl_cdc_mode mode;
     sl_status status = SL_OK;
@@ -28,16 +19,12 @@ static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *d
         sl_table_setting(d->table, "hoodie.table.cdc.supplemental.logging.mode", "data_before_after"),
         &mode));
     SL_GO(sl_table_cdc_schema_text(d->table, mode, d->data, &wanted));
-    SL_GO(sl_table_path(d->table, place, &path));
-    SL_GO(sl_storage_open(d->table->storage, path, &file));
-    SL_GO(sl_parquet_open(file, NULL, &parquet));
-    SL_GO(sl_log_headers_read(parquet, &headers));
+    SL_GO(sl_source_open(d->table, place, NULL, &source));
+    SL_GO(sl_log_headers_read(source->parquet, &headers));
     *differs = !headers.schema || strcmp(headers.schema, wanted) != 0;
 done:
     sl_log_headers_free(&headers);
-    sl_parquet_close(parquet);
-    sl_file_close(file);
-    sl_free(path);
+    sl_source_unref(source);
     sl_free(wanted);
     return status;
 }
@@ -65,7 +52,7 @@ static sl_status check_name(struct doctor *d, const char *place, const char *nam
             "a native log in a table of version %d: readers of that version skip it without a word",
             d->table->version);
     if (!sl_timeline_completion(&d->view.timeline, parts.instant) &&
-        !is_pending(&d->view.timeline, parts.instant))
+        !sl_timeline_is_pending(&d->view.timeline, parts.instant))
         return doctor_find(d, DOCTOR_WARNING, "leftover", place,
                            "instant %s was never completed: no reader counts this file", parts.instant);
     return parts.kind == SL_FILE_CDC && d->data ? check_cdc(d, place) : SL_OK;

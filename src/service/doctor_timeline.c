@@ -12,19 +12,19 @@ static sl_status check_content(struct doctor *d, const sl_instant *instant, enum
     return doctor_fault(d, "timeline", name, status);
 }
 
+/* Whether somebody is at work could only be told by asking for a lock, and who only looks takes none. */
 static sl_status check_pending(struct doctor *d, const sl_instant *instant)
 {
     char name[96];
     sl_instant_file(instant, instant->state, name);
-    if (instant->action == SL_ACTION_COMPACTION || instant->action == SL_ACTION_LOGCOMPACTION ||
-        instant->action == SL_ACTION_CLUSTERING)
-        return instant->state == SL_INFLIGHT
-                   ? doctor_find(d, DOCTOR_WARNING, "timeline", name,
-                                 "the %s was begun and not completed: it runs, or the one who ran it is gone",
-                                 sl_action_name(instant->action))
-                   : SL_OK; /* a plan may wait */
-    return doctor_find(d, DOCTOR_WARNING, "timeline", name,
-                       "not completed: its writer runs, or is gone (then the next write rolls it back)");
+    if (!sl_action_is_service(instant->action))
+        return doctor_find(d, DOCTOR_WARNING, "timeline", name,
+                           "not completed: its writer runs, or is gone (then the next write rolls it back)");
+    return instant->state == SL_INFLIGHT
+               ? doctor_find(d, DOCTOR_WARNING, "timeline", name,
+                             "the %s was begun and not completed: it runs, or the one who ran it is gone",
+                             sl_action_name(instant->action))
+               : SL_OK; /* a plan may wait */
 }
 
 static sl_status check_instant(struct doctor *d, const sl_instant *instant)

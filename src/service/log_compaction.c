@@ -69,8 +69,7 @@ static sl_status order_logs(struct operation *o)
 static sl_status replaced_instants(const struct operation *o, sl_strings *out)
 {
     for (size_t i = 0; i < o->slice.log_count; i++)
-        if (!sl_strings_contain(out, o->slice.logs[i]->parts.instant))
-            SL_TRY(sl_strings_add(out, o->slice.logs[i]->parts.instant));
+        SL_TRY(sl_strings_add_once(out, o->slice.logs[i]->parts.instant));
     return SL_OK;
 }
 

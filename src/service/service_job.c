@@ -12,6 +12,7 @@ struct sl_service_job {
     sl_txn *txn;
     json_t *tasks;
     double start;
+    atomic_uint_fast64_t done; /* tasks, for the progress */
 };
 
 /* ---- begin --------------------------------------------------------------------------------------------- */
@@ -149,7 +150,8 @@ static sl_status execute_task(void *context, size_t index)
 {
     sl_service_job *job = context;
     SL_TRY(operation_run(job->table, job->txn, json_array_get(job->tasks, index), 0));
-    sl_progress(&job->table->runtime, "compacting", index + 1, json_array_size(job->tasks));
+    sl_progress(&job->table->runtime, "compacting", atomic_fetch_add(&job->done, 1) + 1,
+                json_array_size(job->tasks));
     return SL_OK;
 }
 

@@ -38,8 +38,7 @@ static sl_status read_inline(const sl_table *table, const char *relative,
     SL_GO(sl_inline_log_read(file, schemas->rows, schemas->deletes, &table->runtime, &log->blocks));
     for (size_t i = 0; i < log->blocks.count; i++)
         for (size_t k = 0; k < log->blocks.pieces[i].compacted.count; k++)
-            if (!sl_strings_contain(&log->compacted, log->blocks.pieces[i].compacted.items[k]))
-                SL_GO(sl_strings_add(&log->compacted, log->blocks.pieces[i].compacted.items[k]));
+            SL_GO(sl_strings_add_once(&log->compacted, log->blocks.pieces[i].compacted.items[k]));
 done:
     sl_file_close(file);
     sl_free(path);

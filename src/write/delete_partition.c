@@ -61,11 +61,6 @@ static bool wanted_matches(const struct wanted *w, const sl_strings *values)
     return true;
 }
 
-static sl_status add_once(sl_strings *list, const char *text)
-{
-    return sl_strings_contain(list, text) ? SL_OK : sl_strings_add(list, text);
-}
-
 static sl_status add_matching(const struct sl_keygen *keygen, const sl_strings *all, const struct wanted *w,
                               sl_strings *out)
 {
@@ -74,7 +69,7 @@ static sl_status add_matching(const struct sl_keygen *keygen, const sl_strings *
         sl_strings values = {0};
         status = sl_partition_values(keygen, all->items[i], &values);
         if (!status && wanted_matches(w, &values))
-            status = add_once(out, all->items[i]);
+            status = sl_strings_add_once(out, all->items[i]);
         sl_strings_free(&values);
     }
     return status;
@@ -85,7 +80,7 @@ static sl_status add_named(const sl_table *table, const sl_strings *all, const c
 {
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->items[i], name) == 0)
-            return add_once(out, name);
+            return sl_strings_add_once(out, name);
     size_t fields = table->keygen.partition_fields.count, before = out->count;
     struct wanted w = {.values = sl_calloc(fields + 1, sizeof *w.values),
                        .lengths = sl_calloc(fields + 1, sizeof *w.lengths)};
@@ -117,25 +112,20 @@ done:
 
 /* ---- services in the way ------------------------------------------------------------------------------- */
 
-/* The partition of `partitions` that a plan is about; NULL: none. */
-static const char *planned_partition(const json_t *plan, const sl_strings *partitions)
+struct in_the_way {
+    const sl_strings *partitions;
+    const sl_instant *plan;
+};
+
+static sl_status refuse_group(void *context, const char *partition, const char *file_id)
 {
-    const json_t *item, *slice;
-    size_t i, k;
-    json_array_foreach(json_object_get(plan, "operations"), i, item)
-    {
-        const char *path = json_string_value(json_object_get(item, "partitionPath"));
-        if (path && sl_strings_contain(partitions, path))
-            return path;
-    }
-    json_array_foreach(json_object_get(json_object_get(plan, "clusteringPlan"), "inputGroups"), i, item)
-        json_array_foreach(json_object_get(item, "slices"), k, slice)
-    {
-        const char *path = json_string_value(json_object_get(slice, "partitionPath"));
-        if (path && sl_strings_contain(partitions, path))
-            return path;
-    }
-    return NULL;
+    const struct in_the_way *w = context;
+    (void)file_id;
+    if (!sl_strings_contain(w->partitions, partition))
+        return SL_OK;
+    return sl_hint(sl_errorf(SL_E_CONFLICT, "partition \"%s\": the %s %s is planned on it", partition,
+                             sl_action_name(w->plan->action), w->plan->requested),
+                   "execute the plan, or roll it back");
 }
 
 static sl_status refuse_planned(const sl_table *table, const sl_timeline *timeline,
@@ -143,21 +133,8 @@ static sl_status refuse_planned(const sl_table *table, const sl_timeline *timeli
 {
     for (size_t i = 0; i < timeline->count; i++) {
         const sl_instant *instant = &timeline->instants[i];
-        bool is_service = instant->action == SL_ACTION_COMPACTION ||
-                          instant->action == SL_ACTION_LOGCOMPACTION ||
-                          instant->action == SL_ACTION_CLUSTERING;
-        if (!is_service || instant->state == SL_COMPLETED || !instant->has_requested)
-            continue;
-        json_t *plan;
-        SL_TRY(sl_instant_json(table, instant, SL_REQUESTED, &plan));
-        const char *path = planned_partition(plan, partitions);
-        sl_status status =
-            path ? sl_hint(sl_errorf(SL_E_CONFLICT, "partition \"%s\": the %s %s is planned on it", path,
-                                     sl_action_name(instant->action), instant->requested),
-                           "execute the plan, or roll it back")
-                 : SL_OK;
-        json_decref(plan);
-        SL_TRY(status);
+        if (sl_action_is_service(instant->action) && instant->state != SL_COMPLETED && instant->has_requested)
+            SL_TRY(sl_plan_groups(table, instant, refuse_group, &(struct in_the_way){partitions, instant}));
     }
     return SL_OK;
 }

@@ -241,11 +241,10 @@ static sl_status count_rows(const sl_write_job *job, json_t *const *results, siz
     return SL_OK;
 }
 
-static sl_status add_once(sl_strings *list, const char *text)
+static sl_status add_touched(sl_strings *list, const char *partition)
 {
-    if (!text)
-        return sl_input("a task's result has a partition that is no text");
-    return sl_strings_contain(list, text) ? SL_OK : sl_strings_add(list, text);
+    return partition ? sl_strings_add_once(list, partition)
+                     : sl_input("a task's result has a partition that is no text");
 }
 
 /* The partitions that the tasks' rows touched; both results of a task that ran twice name the same. */
@@ -258,7 +257,7 @@ static sl_status replace_touched(const sl_write_job *job, json_t *const *results
     size_t k;
     for (size_t i = 0; i < count; i++)
         json_array_foreach(json_object_get(results[i], "partitions"), k, path)
-            SL_GO(add_once(&touched, json_string_value(path)));
+            SL_GO(add_touched(&touched, json_string_value(path)));
     status = replace_groups(job->table, job->operation, &touched, job->txn, replaced);
 done:
     sl_strings_free(&touched);

@@ -2,27 +2,10 @@
  * Facts of the lsm_tree layout that are told by single files: golden checks of spec/lsm-layout.md 19 (the check's number
  * stands before each test). Checks of names, headers, views and merges are in the unit tests of those folders.
  */
-#include "engine_support.h"
+#include "table_folder.h"
 
 #include "service/service.h"
 #include <jansson.h>
-
-static char folder[64], path[96];
-
-static int set_up(void **state)
-{
-    (void)state;
-    temporary_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/t", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
 
 /* ---- tables -------------------------------------------------------------------------------------------- */
 
@@ -424,5 +407,5 @@ int main(void)
         cmocka_unit_test(files_are_in_the_order_of_utf8_bytes),
         cmocka_unit_test(composite_keys_sort_as_text),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, table_folder_make, table_folder_remove);
 }

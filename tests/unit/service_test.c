@@ -2,30 +2,13 @@
  * Compactions of both kinds: which logs and file groups a plan takes, when one is due, what it leaves for readers, and that
  * writers go on beside it. Golden checks G-22, G-23 and G-24 of spec/lsm-layout.md 19.
  */
-#include "engine_support.h"
+#include "table_folder.h"
 
 #include "service/service_int.h"
 
 #define COLUMNS "k string not null, ts long not null, v string"
 
-static char folder[200], path[260];
-
 /* ---- tables -------------------------------------------------------------------------------------------- */
-
-static int set_up(void **state)
-{
-    (void)state;
-    temporary_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/t", folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
 
 static sl_table *open_with(const char *const *options)
 {
@@ -824,7 +807,7 @@ static void test_inline_services(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, table_folder_make, table_folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(test_stretches),
         TEST(test_planned_stretches),

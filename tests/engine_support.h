@@ -128,6 +128,20 @@ static inline void export_schema(const sl_type *schema, struct ArrowSchema *out)
     ok(sl_arrow_export_schema(schema, out));
 }
 
+/* An lsm_tree table of one bucket with the key k. */
+static inline void create_lsm_table(const char *path, const sl_type *schema)
+{
+    struct ArrowSchema arrow;
+    sluice_error e;
+    export_schema(schema, &arrow);
+    OK(sluice_table_create(path, &arrow,
+                           (const char *const[]){"hoodie.table.recordkey.fields", "k",
+                                                 "hoodie.table.storage.layout", "lsm_tree",
+                                                 "hoodie.bucket.index.num.buckets", "1", NULL},
+                           &e));
+    arrow.release(&arrow);
+}
+
 /* Appends to an open writer; the batch stays the caller's. */
 static inline int writer_append(sluice_writer *w, sl_batch *batch, sluice_error *e)
 {

@@ -86,7 +86,8 @@ static bool names_fit_avro(const sl_type *type)
 {
     bool fits = true;
     for (size_t i = 0; i < type->field_count && fits; i++)
-        fits = (type->id != SL_STRUCT || is_avro_name(type->fields[i].name)) && names_fit_avro(type->fields[i].type);
+        fits = (type->id != SL_STRUCT || is_avro_name(type->fields[i].name)) &&
+               names_fit_avro(type->fields[i].type);
     return fits;
 }
 
@@ -268,28 +269,21 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
 /* Rows and key range from the footer; a file that cannot be read says so instead. */
 static sl_status footer_facts(const sl_table *table, const char *relative, json_t *entry)
 {
-    char *path;
-    sl_file *file = NULL;
-    sl_parquet *parquet = NULL;
-    SL_TRY(sl_table_path(table, relative, &path));
-    sl_status status = sl_storage_open(table->storage, path, &file);
-    if (!status)
-        status = sl_parquet_open(file, NULL, &parquet);
-    if (!status) {
-        const char *min = sl_parquet_key_value(parquet, "hoodie_min_record_key"),
-                   *max = sl_parquet_key_value(parquet, "hoodie_max_record_key");
-        json_object_set_new(entry, "rows", json_integer(sl_parquet_rows(parquet)));
-        if (min && max) {
-            json_object_set_new(entry, "min_key", json_string(min));
-            json_object_set_new(entry, "max_key", json_string(max));
-        }
-    } else {
+    sl_source *source;
+    sl_status status = sl_source_open(table, relative, NULL, &source);
+    if (status) {
         json_object_set_new(entry, "error", json_string(sl_status_message(status)));
         sl_status_free(status);
+        return SL_OK;
     }
-    sl_parquet_close(parquet);
-    sl_file_close(file);
-    sl_free(path);
+    const char *min = sl_parquet_key_value(source->parquet, "hoodie_min_record_key"),
+               *max = sl_parquet_key_value(source->parquet, "hoodie_max_record_key");
+    json_object_set_new(entry, "rows", json_integer(sl_parquet_rows(source->parquet)));
+    if (min && max) {
+        json_object_set_new(entry, "min_key", json_string(min));
+        json_object_set_new(entry, "max_key", json_string(max));
+    }
+    sl_source_unref(source);
     return SL_OK;
 }
 

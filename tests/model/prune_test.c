@@ -422,18 +422,11 @@ static void hidden_rows_stay_hidden(void **state)
     temporary_folder(folder, sizeof folder);
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const sl_type *schema;
-        struct ArrowSchema arrow;
         sluice_table *table;
         sluice_error e;
         snprintf(path, sizeof path, "%s/%zu", folder, i);
         ok(sl_schema_parse("k string, v int", &schema));
-        export_schema(schema, &arrow);
-        OK(sluice_table_create(path, &arrow,
-                               (const char *const[]){"hoodie.table.recordkey.fields", "k",
-                                                     "hoodie.table.storage.layout", "lsm_tree",
-                                                     "hoodie.bucket.index.num.buckets", "1", NULL},
-                               &e));
-        arrow.release(&arrow);
+        create_lsm_table(path, schema);
         OK(sluice_table_open(path,
                              (const char *const[]){"hoodie.parquet.page.size", levels[i].page_size,
                                                    "hoodie.parquet.block.size", levels[i].group_size, NULL},

@@ -68,20 +68,13 @@ static void check_path(const char *folder, size_t index)
 {
     char path[256];
     const sl_type *schema;
-    struct ArrowSchema arrow;
     sluice_table *table;
     sluice_commit_info info;
     sluice_scan_stats stats;
     sluice_error e;
     snprintf(path, sizeof path, "%s/%zu", folder, index);
     ok(sl_schema_parse("k string, v int, _hoodie_is_deleted boolean", &schema));
-    export_schema(schema, &arrow);
-    OK(sluice_table_create(path, &arrow,
-                           (const char *const[]){"hoodie.table.recordkey.fields", "k",
-                                                 "hoodie.table.storage.layout", "lsm_tree",
-                                                 "hoodie.bucket.index.num.buckets", "1", NULL},
-                           &e));
-    arrow.release(&arrow);
+    create_lsm_table(path, schema);
     OK(sluice_table_open(path, NULL, &table, &e));
     for (size_t i = 0; i < 3 && paths[index].files[i].count; i++) {
         sl_batch *batch = rows_of(schema, &paths[index].files[i]);

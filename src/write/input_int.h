@@ -75,6 +75,7 @@ struct text_input {
     struct text_reader reader;
     struct sl_input_options options; /* with the defaults filled in */
     sl_batch_builder rows, chunk;
+    int64_t handed_out; /* rows so far */
     bool failed;
 };
 /* Opens reader and options of `in`, whose memory is zero and whose format is set. */

@@ -215,11 +215,19 @@ static sl_status record_is_ready(struct text_input *in, bool has_rows, bool *rea
                                    : SL_OK;
 }
 
+/* Rows of the next batch at most: after a batch that a pause cut short, what is left to the next multiple, so that whoever
+ * counts rows by batches (--commit-rows) is not at the mercy of how the text arrives. */
+static int64_t batch_room(const struct text_input *in)
+{
+    return in->options.batch_rows - in->handed_out % in->options.batch_rows;
+}
+
 /* The plain way: the first bad row ends the input. */
 static sl_status fill_rows(struct text_input *in)
 {
     size_t bytes = 0;
-    for (int64_t rows = 0; rows < in->options.batch_rows && bytes < BATCH_TEXT_BYTES; rows++) {
+    const int64_t room = batch_room(in);
+    for (int64_t rows = 0; rows < room && bytes < BATCH_TEXT_BYTES; rows++) {
         struct text_record record;
         bool found;
         SL_TRY(record_is_ready(in, rows > 0, &found));
@@ -319,10 +327,11 @@ static sl_status fill_rows_skipping_bad(struct text_input *in)
 {
     size_t bytes = 0;
     bool ended = false;
-    int64_t room = in->options.batch_rows;
+    const int64_t most = batch_room(in);
+    int64_t room = most;
     while (!ended && room > 0 && bytes < BATCH_TEXT_BYTES) {
         SL_TRY(append_chunk(in, room < CHUNK_ROWS ? (int)room : CHUNK_ROWS, &bytes, &ended));
-        room = in->options.batch_rows - sl_batch_builder_rows(&in->rows);
+        room = most - sl_batch_builder_rows(&in->rows);
     }
     return SL_OK;
 }
@@ -335,6 +344,7 @@ static sl_status text_stream_next(sl_stream *self, sl_batch **out)
     in->failed = true; /* builders are of no use after a failure */
     SL_TRY(sl_check_cancel(in->options.runtime));
     SL_TRY(in->options.reject ? fill_rows_skipping_bad(in) : fill_rows(in));
+    in->handed_out += sl_batch_builder_rows(&in->rows);
     bool is_idle = in->options.idle_ms > 0 && !in->reader.ended;
     if (sl_batch_builder_rows(&in->rows) == 0 && !is_idle)
         *out = NULL;

@@ -863,6 +863,38 @@ static const sl_type *timestamp_of(enum sl_time_unit unit, bool utc)
     return type;
 }
 
+static int64_t rows_of_next(sl_stream *stream)
+{
+    sl_batch *batch;
+    ok(sl_stream_next(stream, &batch));
+    int64_t rows = batch ? batch->rows : -1;
+    sl_batch_unref(batch);
+    return rows;
+}
+
+/* After a batch that a pause cut short the next one ends where the first should have: rows are counted by batches. */
+static void pauses_do_not_shift_batches(void **state)
+{
+    (void)state;
+    int ends[2];
+    sl_stream *stream;
+    const sl_type *type = schema("a long");
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "a\n1\n2\n", 6), 6);
+    struct sl_input_options options = {.stdin_fd = ends[0], .batch_rows = 5, .idle_ms = 10};
+    ok(sl_input_open("-", "csv", type, &options, &stream));
+    assert_int_equal(rows_of_next(stream), 2);
+    assert_int_equal(write(ends[1], "3\n4\n5\n6\n7\n8\n9\n10\n11\n", 20), 20);
+    close(ends[1]);
+    assert_int_equal(rows_of_next(stream), 3);
+    assert_int_equal(rows_of_next(stream), 5);
+    assert_int_equal(rows_of_next(stream), 1);
+    assert_int_equal(rows_of_next(stream), -1);
+    sl_stream_close(stream);
+    sl_type_unref(type);
+    close(ends[0]);
+}
+
 static void table_types(void **state)
 {
     (void)state;
@@ -1107,6 +1139,7 @@ int main(void)
         cmocka_unit_test(parquet_strings_are_checked),
         cmocka_unit_test(avro_files),
         cmocka_unit_test(arrow_streams),
+        cmocka_unit_test(pauses_do_not_shift_batches),
         cmocka_unit_test(table_types),
         cmocka_unit_test(conversions),
         cmocka_unit_test(out_of_memory),

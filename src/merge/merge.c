@@ -4,7 +4,9 @@
 struct merge_stream {
     sl_stream base;
     struct merger merger;
-    struct gather gather;
+    struct gather gathers[GATHERS];
+    struct gather *gather; /* of the result: the first */
+    struct changes changes;
     bool in_group; /* keep_duplicates: the open group is handed out record by record */
     bool emit;     /* the batch is to be handed out although it is not full */
     bool ended, failed;
@@ -12,7 +14,7 @@ struct merge_stream {
 
 static bool may_pass_whole(const struct merge_stream *s, const struct cursor *c, int64_t rows)
 {
-    return c->row == 0 && rows == c->view->rows && rows <= s->gather.batch_rows;
+    return c->row == 0 && rows == c->view->rows && rows <= s->gather->batch_rows;
 }
 
 /* Rows of one source that no other source touches. */
@@ -23,36 +25,58 @@ static sl_status take_alone(struct merge_stream *s, size_t source, int64_t rows)
     if (view_is_delete(c->view, c->row))
         return merger_skip(m, source, rows);
     SL_TRY(merger_complete(m, c->view, c->row, &rows));
-    if (may_pass_whole(s, c, rows) && s->gather.rows == 0) {
-        SL_TRY(gather_whole(&s->gather, c->view));
-    } else if (may_pass_whole(s, c, rows) && rows >= s->gather.batch_rows / 4) {
+    if (may_pass_whole(s, c, rows) && s->gather->rows == 0) {
+        SL_TRY(gather_whole(s->gather, c->view));
+    } else if (may_pass_whole(s, c, rows) && rows >= s->gather->batch_rows / 4) {
         s->emit = true; /* a short batch now is cheaper than copying a long one */
         return SL_OK;
     } else {
-        int64_t room = gather_room(&s->gather, c->view);
+        int64_t room = gather_room(s->gather, c->view);
         rows = rows < room ? rows : room;
-        SL_TRY(gather_add(&s->gather, c->view, c->row, rows));
+        SL_TRY(gather_add(s->gather, c->view, c->row, rows));
     }
     m->counts->rows_out += (uint64_t)rows;
-    if (!c->run.is_base)
+    if (!c->run.is_base) {
         m->counts->inserted += (uint64_t)rows;
+        SL_TRY(changes_insert(&s->changes, c->view, c->row, rows));
+    }
     return merger_skip(m, source, rows);
 }
 
-static sl_status fold_group(struct merger *m, struct record *kept, bool *has_base)
+/* What a group had before it was folded. */
+struct group_base {
+    bool any;
+    bool is_kept; /* somebody asks for the record */
+    struct record record;
+};
+
+/* Of duplicates the last counts. */
+static void note_base(struct group_base *base, const struct record *r)
+{
+    base->any = true;
+    if (!base->is_kept)
+        return;
+    view_ref(r->view);
+    record_drop(&base->record);
+    base->record = *r;
+    base->record.mix = NULL;
+}
+
+static sl_status fold_group(struct merger *m, struct record *kept, struct group_base *base)
 {
     struct record next;
     for (;;) {
         SL_TRY(merger_pop(m, &next));
         if (!next.view)
             return SL_OK;
-        *has_base |= next.view->is_base;
+        if (next.view->is_base)
+            note_base(base, &next);
         rule_fold(&m->plan, kept, &next);
     }
 }
 
 /* Default layout: the base part and the log part of the group are folded apart, then joined. */
-static sl_status fold_group_classic(struct merger *m, struct record *kept, bool *has_base)
+static sl_status fold_group_classic(struct merger *m, struct record *kept, struct group_base *base)
 {
     struct record next, log = {0};
     for (;;) {
@@ -64,7 +88,7 @@ static sl_status fold_group_classic(struct merger *m, struct record *kept, bool 
         if (!next.view)
             break;
         if (next.view->is_base) {
-            *has_base = true;
+            note_base(base, &next);
             rule_fold(&m->plan, kept, &next);
         } else {
             rule_fold_logs(&m->plan, &log, &next);
@@ -85,17 +109,22 @@ static sl_status emit_record(struct merge_stream *s, const struct record *r, boo
     n->inserted += !has_base;
     n->updated += has_base && !r->view->is_base;
     SL_TRY(merger_complete(&s->merger, r->view, r->row, NULL));
-    return gather_record(&s->gather, r);
+    return gather_record(s->gather, r);
 }
 
 static sl_status take_group(struct merge_stream *s)
 {
     struct record kept = {0};
-    bool has_base = false;
-    sl_status status = s->merger.plan.classic ? fold_group_classic(&s->merger, &kept, &has_base)
-                                              : fold_group(&s->merger, &kept, &has_base);
+    struct group_base base = {.is_kept = s->changes.sink.take != NULL};
+    sl_status status = s->merger.plan.classic ? fold_group_classic(&s->merger, &kept, &base)
+                                              : fold_group(&s->merger, &kept, &base);
     if (status == SL_OK && kept.view)
-        status = emit_record(s, &kept, has_base);
+        status = emit_record(s, &kept, base.any);
+    if (base.is_kept) {
+        if (status == SL_OK)
+            status = changes_of_group(&s->merger, &s->changes, &base.record, &kept);
+        record_drop(&base.record);
+    }
     record_drop(&kept);
     return status;
 }
@@ -109,6 +138,8 @@ static sl_status take_duplicate(struct merge_stream *s)
     if (!r.view)
         return SL_OK;
     sl_status status = emit_record(s, &r, r.view->is_base);
+    if (status == SL_OK && !r.is_delete && !r.view->is_base)
+        status = changes_insert(&s->changes, r.view, r.row, 1);
     record_drop(&r);
     return status;
 }
@@ -118,7 +149,7 @@ static sl_status merge_step(struct merge_stream *s)
     if (s->in_group)
         return take_duplicate(s);
     if (s->merger.to_copy_rows > 0) {
-        s->emit = s->gather.rows > 0; /* first what comes before them */
+        s->emit = s->gather->rows > 0; /* first what comes before them */
         return s->emit ? SL_OK : merger_hand_over(&s->merger);
     }
     int64_t source = sl_loser_tree_peek(s->merger.tree);
@@ -137,9 +168,11 @@ static sl_status merge_fill(struct merge_stream *s, sl_batch **out)
 {
     SL_TRY(sl_check_cancel(s->merger.plan.runtime));
     s->emit = false;
-    while (!s->ended && !s->emit && !gather_full(&s->gather))
+    while (!s->ended && !s->emit && !gather_full(s->gather))
         SL_TRY(merge_step(s));
-    SL_TRY(gather_finish(&s->gather, out));
+    SL_TRY(gather_finish(s->gather, out));
+    if (s->ended)
+        SL_TRY(changes_flush(&s->changes));
     merger_count(&s->merger);
     return SL_OK;
 }
@@ -159,6 +192,7 @@ static void merge_close(sl_stream *self)
 {
     struct merge_stream *s = (struct merge_stream *)self;
     merger_close(&s->merger);
+    changes_free(&s->changes);
     sl_free(s);
 }
 
@@ -177,8 +211,12 @@ sl_status sl_merge_open(const struct sl_run *runs, size_t count, const struct sl
         sl_free(s);
         return status;
     }
-    status = merger_open(&s->merger, runs, count, options, &s->gather, 1, counts);
+    s->gather = &s->gathers[0];
+    size_t gathers = 1 + changes_plan(&s->changes, options, &s->gathers[1]);
+    status = merger_open(&s->merger, runs, count, options, s->gathers, gathers, counts);
     s->base = (sl_stream){s->merger.plan.schema, merge_next, merge_close};
+    if (status == SL_OK)
+        status = changes_start(&s->changes, &s->merger.plan);
     if (status != SL_OK) {
         merge_close(&s->base);
         return status;

@@ -107,6 +107,23 @@ enum sl_order_policy {
     SL_ORDER_REPAIR,
 };
 
+/* What a merge makes of the base: its own rows against the result's. */
+enum sl_change { SL_CHANGE_INSERT, SL_CHANGE_UPDATE, SL_CHANGE_DELETE };
+/* Some changes in key order. Keys are one a change; `before` has the base's row of every update and delete, `after` the
+ * result's row of every insert and update, both of all columns of the merge, in the same order. NULL: not asked for, or
+ * none. All of it is borrowed by the call. */
+struct sl_changes {
+    const uint8_t *ops; /* enum sl_change */
+    int64_t count;
+    sl_array *keys;
+    sl_batch *before, *after;
+};
+struct sl_change_sink {
+    void *context;
+    sl_status (*take)(void *context, const struct sl_changes *changes);
+    bool keys, before, after; /* what is asked for */
+};
+
 enum sl_delete_policy {
     SL_DROP_DELETES, /* a key whose result is a delete yields nothing: reads, compactions */
     SL_KEEP_DELETES, /* it yields a delete record: flushes, log compaction (see sl_merged) */
@@ -133,6 +150,9 @@ struct sl_merge_options {
     int64_t batch_rows;    /* rows a batch of the result; 0: 16384 */
     const sl_runtime *runtime;
     sl_pool *pool; /* copies columns in parallel; NULL: inline */
+    /* Only for sl_merge_open and its list: who is told what the merge changes; lives as long as the result. NULL: nobody. No
+     * run but the base may then be copied undecoded. */
+    const struct sl_change_sink *changes;
 };
 
 /* Whether the merge looks at the column of a run to decide what becomes of a row, beside those that it copies. */

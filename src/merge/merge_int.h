@@ -1,5 +1,6 @@
 /* Private to merge/. The picture: cursor.c and run_view.c turn streams into views, loser_tree.c orders them, rule.c judges,
- * hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, merge.c and operands.c are the loops around them. */
+ * hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, changes.c tells what became of the base,
+ * merge.c and operands.c are the loops around them. */
 #ifndef SL_MERGE_INT_H
 #define SL_MERGE_INT_H
 
@@ -68,7 +69,8 @@ SL_INLINE int heads_compare(const struct sl_head *a, const struct sl_head *b)
 
 /* ---- views: one batch of a run, analysed --------------------------------------------------------------- */
 
-enum { GATHERS = 2 }; /* of a merge at most: first and second operands */
+/* Of a merge at most: first and second operands; or the result, and rows before and after a change. */
+enum { GATHERS = 3 };
 
 struct cursor;
 /* Counted so that a survivor may outlive its cursor's stay in the batch. One thread only. */
@@ -351,5 +353,25 @@ struct sort_entry {
  */
 void sort_entries(struct sort_entry *entries, struct sort_entry *spare, size_t count,
                   const sl_array *const *keys);
+
+/* ---- changes ------------------------------------------------------------------------------------------- */
+
+struct changes {
+    struct sl_change_sink sink;    /* `take` NULL: nobody asks */
+    struct gather *before, *after; /* among the merger's; NULL: not asked for */
+    sl_builder *keys;              /* NULL: not asked for */
+    uint8_t *ops;
+    int64_t count, most;
+};
+/* Which of the gathers the changes use, from the first one on; gives their number. */
+size_t changes_plan(struct changes *c, const struct sl_merge_options *options, struct gather *gathers);
+SL_MUST_USE sl_status changes_start(struct changes *c, const struct merge_plan *plan);
+void changes_free(struct changes *c);
+/* Rows whose columns are loaded, each with a key that the base does not have. */
+SL_MUST_USE sl_status changes_insert(struct changes *c, struct view *view, int64_t row, int64_t rows);
+/* What became of a key: the base's record and the result, `view` NULL where there is none. */
+SL_MUST_USE sl_status changes_of_group(struct merger *m, struct changes *c, const struct record *base,
+                                       const struct record *result);
+SL_MUST_USE sl_status changes_flush(struct changes *c);
 
 #endif

@@ -85,6 +85,8 @@ static sl_status load(struct sl_parquet *p, sl_buf *footer)
         return sl_nomem();
     atomic_init(p->ignored_indexes, 0);
     SL_TRY(read_footer(p->file, footer, &p->data_end));
+    if (!p->ignore_checksums)
+        SL_TRY(parquet_footer_check(footer->data, footer->len, p->data_end));
     SL_TRY(parquet_file_metadata_decode(footer->data, footer->len, p->data_end, p->arena, &p->meta));
     if (p->meta.encrypted)
         return sl_unsupported("encrypted Parquet file");
@@ -133,6 +135,7 @@ const char *sl_parquet_created_by(const sl_parquet *p)
 {
     return p->meta.created_by ? p->meta.created_by : "";
 }
+bool sl_parquet_is_ours(const sl_parquet *p) { return strncmp(sl_parquet_created_by(p), "sluice ", 7) == 0; }
 size_t sl_parquet_key_values(const sl_parquet *p) { return p->meta.key_value_count; }
 
 void sl_parquet_key_value_at(const sl_parquet *p, size_t index, const char **key, const char **value)

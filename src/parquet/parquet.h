@@ -27,7 +27,7 @@
 typedef struct sl_parquet sl_parquet; /* an open file: its footer, decoded once. Thread-safe after open. */
 
 struct sl_parquet_open_options {
-    bool ignore_checksums;     /* page checksums are verified where present */
+    bool ignore_checksums;     /* those of pages and of our footers are verified where present */
     const sl_runtime *runtime; /* where warnings go, borrowed until the file is closed; NULL: nowhere */
 };
 /* Borrows `file`, which must stay open until sl_parquet_close. options NULL: defaults. */
@@ -43,6 +43,7 @@ const char *sl_parquet_key_value(const sl_parquet *p, const char *key); /* NULL 
 size_t sl_parquet_key_values(const sl_parquet *p);
 void sl_parquet_key_value_at(const sl_parquet *p, size_t index, const char **key, const char **value);
 const char *sl_parquet_created_by(const sl_parquet *p); /* "" when absent */
+bool sl_parquet_is_ours(const sl_parquet *p);           /* sluice made it, as the former says */
 
 /* Bounds of a flat column in a row group, as one-row arrays of the column's type. Only bounds that may be trusted
  * (spec/parquet.md 5) are given: has_bounds false means unknown, never "all null". */
@@ -215,6 +216,7 @@ struct sl_parquet_write_options {
     sl_pool *pool;          /* encode columns in parallel; NULL: inline */
     bool data_page_v2;      /* levels outside the compressed part; else v1 */
     bool no_checksums;      /* no CRC of pages */
+    bool footer_checksum;   /* an entry that readers of ours hold against the footer */
     bool size_statistics;   /* bytes of strings and histograms of levels, for chunks and pages */
     enum sl_parquet_encoding encoding; /* of all columns that it fits */
     /* what differs for some; the last entry of a column counts */

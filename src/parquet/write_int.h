@@ -415,6 +415,7 @@ struct sl_parquet_writer {
     size_t row_group_bytes;
     int64_t row_group_rows;
     char *created_by, *root_name;
+    bool footer_checksum;
     sl_pool *pool;
 
     struct leaf_writer *leaves; /* layout.leaf_count of them */

@@ -76,6 +76,7 @@ static sl_status take_options(sl_parquet_writer *w, const struct sl_parquet_writ
     w->row_group_rows = o->row_group_rows > 0 ? o->row_group_rows : INT64_MAX;
     w->pool = o->pool;
     w->sorting_count = o->sorting_count;
+    w->footer_checksum = o->footer_checksum;
     w->created_by = sl_strdup(o->created_by ? o->created_by : CREATED_BY);
     w->root_name = sl_strdup(o->root_name ? o->root_name : "schema");
     return w->created_by && w->root_name ? SL_OK : sl_nomem();
@@ -521,6 +522,8 @@ sl_status sl_parquet_writer_write(sl_parquet_writer *w, sl_batch *batch)
 
 sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const char *key, const char *value)
 {
+    if (strcmp(key, PARQUET_FOOTER_CHECKSUM) == 0) /* taken over from another file, and of that one */
+        return SL_OK;
     char *value_copy = sl_strdup(value);
     if (!value_copy)
         return sl_nomem();
@@ -604,7 +607,8 @@ static sl_status write_page_indexes(sl_parquet_writer *w)
 
 static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
 {
-    struct parquet_key_value *key_values = arena_zeroed(w->arena, w->key_value_count * sizeof *key_values);
+    size_t key_value_count = w->key_value_count + w->footer_checksum;
+    struct parquet_key_value *key_values = arena_zeroed(w->arena, key_value_count * sizeof *key_values);
     enum parquet_column_order *orders = sl_arena_alloc(w->arena, w->layout.leaf_count * sizeof *orders);
     if (!key_values || !orders)
         return sl_nomem();
@@ -613,6 +617,9 @@ static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
     for (size_t i = 0; i < w->key_value_count; i++)
         key_values[i] = (struct parquet_key_value){w->key_values[i].key, w->key_values[i].value,
                                                    strlen(w->key_values[i].value)};
+    if (w->footer_checksum)
+        key_values[w->key_value_count] =
+            (struct parquet_key_value){PARQUET_FOOTER_CHECKSUM, PARQUET_FOOTER_UNSEALED, 8};
     struct parquet_file_metadata meta = {
         .version = 1,
         .schema = w->layout.elements,
@@ -621,7 +628,7 @@ static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
         .row_groups = w->groups,
         .row_group_count = w->group_count,
         .key_values = key_values,
-        .key_value_count = w->key_value_count,
+        .key_value_count = key_value_count,
         .created_by = w->created_by,
         .has_column_orders = true,
         .column_orders = orders,
@@ -630,6 +637,8 @@ static sl_status encode_footer(sl_parquet_writer *w, sl_buf *footer)
     SL_TRY(parquet_file_metadata_encode(&meta, footer));
     if (footer->len > INT32_MAX)
         return sl_unsupported("a Parquet footer beyond 2 GiB");
+    if (w->footer_checksum)
+        parquet_footer_seal(footer->data, footer->len);
     uint8_t tail[8];
     store_le32(tail, (uint32_t)footer->len);
     memcpy(tail + 4, PARQUET_MAGIC, 4);

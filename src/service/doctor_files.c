@@ -26,9 +26,6 @@ static sl_status check_headers(struct patient *p)
 {
     const struct sl_log_headers *headers = &p->source->headers;
     p->is_compacted_log = headers->compacted.count > 0;
-    if (headers->instant && strcmp(headers->instant, p->file->parts.instant) != 0)
-        SL_TRY(doctor_find(p->d, DOCTOR_ERROR, "footer", p->place, "its header INSTANT_TIME says %s",
-                           headers->instant));
     if (!headers->schema)
         SL_TRY(doctor_find(p->d, p->file->parts.kind == SL_FILE_LOG ? DOCTOR_ERROR : DOCTOR_WARNING, "footer",
                            p->place, "no SCHEMA header"));
@@ -73,7 +70,34 @@ static sl_status check_columns(const struct patient *p)
     return SL_OK;
 }
 
-/* Readers take an absent column for nulls, so a damaged name hides values without an error. */
+/* The first column of `told`, however deep, that `has` lacks; NULL: none. Elements of lists and maps have their place. */
+static const char *absent_column(const sl_type *told, const sl_type *has)
+{
+    const char *absent = NULL;
+    for (size_t i = 0; told->id == has->id && i < told->field_count && !absent; i++) {
+        int at = told->id == SL_STRUCT ? sl_type_field_index(has, told->fields[i].name) : 0;
+        absent = at < 0 ? told->fields[i].name : absent_column(told->fields[i].type, has->fields[at].type);
+    }
+    return absent;
+}
+
+/* Readers take an absent column for nulls, so a damaged name hides values without an error. Most Hudi writers put the
+ * schema into the footer once more, as Avro. */
+static sl_status check_names_told(const struct patient *p)
+{
+    const char *text = sl_parquet_key_value(p->parquet, "parquet.avro.schema");
+    const sl_type *told;
+    if (!text || sl_status_ignore(sl_avro_schema_parse(text, strlen(text), &told)))
+        return SL_OK;
+    const char *absent = absent_column(told, p->schema);
+    sl_status status =
+        !absent ? SL_OK
+                : doctor_find(p->d, DOCTOR_ERROR, "schema", p->place,
+                              "no column %s, which its Avro schema has: readers see nulls", absent);
+    sl_type_unref(told);
+    return status;
+}
+
 static sl_status check_meta_columns(const struct patient *p)
 {
     for (int i = 0; i < SL_META_COLUMNS && p->d->table->populate_meta; i++) {
@@ -92,6 +116,7 @@ static sl_status check_footer(struct patient *p)
     if (p->file->parts.kind == SL_FILE_LOG || p->file->parts.kind == SL_FILE_DELETES)
         SL_TRY(check_headers(p));
     SL_TRY(check_row_count(p));
+    SL_TRY(check_names_told(p));
     return check_columns(p);
 }
 

@@ -12,7 +12,6 @@ static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *d
 {
     char *wanted = NULL;
     sl_source *source = NULL;
-    struct sl_log_headers headers = {0};
     enum sl_cdc_mode mode;
     sl_status status = SL_OK;
     SL_GO(sl_cdc_mode_named(
@@ -20,10 +19,8 @@ static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *d
         &mode));
     SL_GO(sl_table_cdc_schema_text(d->table, mode, d->data, &wanted));
     SL_GO(sl_source_open(d->table, place, NULL, &source));
-    SL_GO(sl_log_headers_read(source->parquet, &headers));
-    *differs = !headers.schema || strcmp(headers.schema, wanted) != 0;
+    *differs = !source->headers.schema || strcmp(source->headers.schema, wanted) != 0;
 done:
-    sl_log_headers_free(&headers);
     sl_source_unref(source);
     sl_free(wanted);
     return status;

@@ -102,6 +102,7 @@ sl_status file_options_load(const sl_table *table, const sl_type *rows, struct f
     o->no_dictionary = !sl_table_setting_true(table, "hoodie.parquet.dictionary.enabled", true);
     o->pool = table->runtime.pool;
     if (!sl_parquet_options_hudi_safe(o, &feature) &&
+    o->footer_checksum = true;
         !sl_table_setting_true(table, "sluice.parquet.force", false))
         return refuse(sl_unsupported("%s, which not every Hudi reader reads", feature));
     return SL_OK;

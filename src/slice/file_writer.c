@@ -115,7 +115,9 @@ static sl_status write_key_values(sl_file_writer *w)
     SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema",
                                        deletes ? w->schema->deletes_text : w->schema->full_text));
     SL_TRY(sl_parquet_writer_key_value(w->parquet, "writer.model.name", "avro"));
-    SL_TRY(sl_parquet_writer_key_value(w->parquet, SL_SORTED_BY, sl_meta_names[SL_META_RECORD_KEY]));
+    if (w->key_index >= 0)
+        SL_TRY(sl_parquet_writer_key_value(w->parquet, SL_SORTED_BY, sl_meta_names[SL_META_RECORD_KEY]));
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, SLICE_FILE_NAME, w->name));
     if (w->parts.kind != SL_FILE_BASE)
         SL_TRY(sl_log_headers_write(w->parquet, sl_txn_instant(w->txn), w->schema->full_text, &w->compacted));
     return SL_OK;

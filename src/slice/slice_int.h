@@ -4,6 +4,9 @@
 
 #include "slice/slice.h"
 
+/* Footer entry of our data files: the name that the file was written under (source.c). */
+#define SLICE_FILE_NAME "sluice.file_name"
+
 /* How the table's data files are written (file_options.c). `parquet` points into the rest: keep it in place. */
 struct file_options {
     struct sl_parquet_write_options parquet;

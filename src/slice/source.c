@@ -34,12 +34,28 @@ void sl_source_unref(sl_source *source)
     sl_free(source);
 }
 
-static bool is_native_log(const char *relative)
+/* A file that was put in another's place reads like that one, so what its footer says of itself must fit its name: the
+ * instant of native logs, whoever wrote them (spec/lsm-layout.md 5), and the name of our own files. A program that writes one
+ * anew may keep our entry, which then means nothing. */
+static sl_status check_identity(const sl_source *source, const char *name, const struct sl_file_name *parts)
 {
-    const char *slash = strrchr(relative, '/');
+    const char *instant = source->headers.instant,
+               *written_as = sl_parquet_key_value(source->parquet, SLICE_FILE_NAME);
+    if (instant && strcmp(instant, parts->instant) != 0)
+        return sl_corrupt("its header INSTANT_TIME says %s: another file lies under this name", instant);
+    if (written_as && sl_parquet_is_ours(source->parquet) && strcmp(written_as, name) != 0)
+        return sl_corrupt("it was written as %s: another file lies under this name", written_as);
+    return SL_OK;
+}
+
+static sl_status read_identity(sl_source *source)
+{
+    const char *slash = strrchr(source->relative, '/'), *name = slash ? slash + 1 : source->relative;
     struct sl_file_name parts;
-    sl_file_name_parse(slash ? slash + 1 : relative, &parts);
-    return parts.kind == SL_FILE_LOG || parts.kind == SL_FILE_DELETES;
+    sl_file_name_parse(name, &parts);
+    if (parts.kind == SL_FILE_LOG || parts.kind == SL_FILE_DELETES || parts.kind == SL_FILE_CDC)
+        SL_TRY(sl_log_headers_read(source->parquet, &source->headers));
+    return check_identity(source, name, &parts);
 }
 
 static sl_status open_file(const sl_table *table, const char *relative, sl_source **out)
@@ -55,8 +71,7 @@ static sl_status open_file(const sl_table *table, const char *relative, sl_sourc
     SL_GO(sl_storage_open(table->storage, path, &source->file));
     SL_GO(sl_parquet_open(source->file, &(struct sl_parquet_open_options){.runtime = &table->runtime},
                           &source->parquet));
-    if (is_native_log(relative))
-        SL_GO(sl_log_headers_read(source->parquet, &source->headers));
+    SL_GO(read_identity(source));
     *out = source;
 done:
     sl_free(path);

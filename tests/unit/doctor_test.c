@@ -7,7 +7,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#define COLUMNS "id string, v long, d double, ts long"
+#define COLUMNS "id string, v long, distance double, ts long"
 #define ROWS    3000
 
 static char folder[64], healthy[96], path[96];
@@ -157,6 +157,12 @@ static void flip_page(void)
     flip(file, 200);
 }
 
+/* As if another writer had written the file: it says neither its name nor a checksum of its footer. */
+static void without_entries_of_ours(const char *file)
+{
+    shell("LC_ALL=C sed -i 's/sluice\\.f/foreign_/g' '%s'", file);
+}
+
 static void foreign_log(void)
 {
     char file[512];
@@ -170,6 +176,14 @@ static void wrong_bucket(void) /* the file of one bucket in the place of the oth
     newest(".parquet", file, sizeof file);
     shell("cd %s && cp $(ls | grep '^00000001.*_[0-9]*\\.parquet$' | grep -v log | grep -v deletes) '%s'",
           path, file);
+}
+
+static void wrong_bucket_foreign(void)
+{
+    char file[512];
+    wrong_bucket();
+    newest(".parquet", file, sizeof file);
+    without_entries_of_ours(file);
 }
 
 static void leftover(void)
@@ -188,6 +202,7 @@ static void rows_as_change_data(void)
 {
     char file[512];
     newest(".log.parquet", file, sizeof file);
+    without_entries_of_ours(file);
     shell("cp '%s' \"$(echo '%s' | sed 's/\\.log/.cdc/')\"", file, file);
 }
 
@@ -249,20 +264,37 @@ static void lying_bounds(void)
     shell("LC_ALL=C sed -i 's/key000000/key000009/g' '%s'", file);
 }
 
+static void lying_bounds_foreign(void)
+{
+    char file[512];
+    lying_bounds();
+    newest(".parquet", file, sizeof file);
+    without_entries_of_ours(file);
+}
+
 /* Parquet has no checksum over the footer, and a column that is not there is null. */
-static void hidden_column(void)
+static void hide_column(const char *pattern)
 {
     char file[512];
     newest(".parquet", file, sizeof file);
-    shell("LC_ALL=C sed -i 's/_hoodie_commit_time/_hoodie_bommit_time/g' '%s'", file);
+    without_entries_of_ours(file);
+    shell("LC_ALL=C sed -i '%s' '%s'", pattern, file);
 }
 
-static void column_of_no_text(void)
+static void hidden_meta_column(void) { hide_column("s/_hoodie_commit_time/_hoodie_bommit_time/g"); }
+static void hidden_column(void) /* in the Parquet schema, not in the Avro text beside it */
+{
+    hide_column("s/\\([^\"]\\)distance/\\1dirtance/g");
+}
+
+static void renamed_column(void)
 {
     char file[512];
     newest(".log.parquet", file, sizeof file);
-    shell("LC_ALL=C sed -i 's/_hoodie_commit_time/_hoodie_\\xffommit_time/g' '%s'", file);
+    shell("LC_ALL=C sed -i 's/distance/dirtance/g' '%s'", file);
 }
+
+static void column_of_no_text(void) { hide_column("s/_hoodie_commit_time/_hoodie_\\xffommit_time/g"); }
 
 static void pending_writer(void)
 {
@@ -283,16 +315,20 @@ static const struct damage {
     {"a file that was cut has no footer", cut_file, "footer", ".log.parquet", "error", false},
     {"a bit of a page", flip_page, "content", "00000000", "error", true},
     {"a log that no commit names", foreign_log, "stranger", "_9.log.parquet", "error", false},
-    {"another bucket's file", wrong_bucket, "bucket", "00000000", "error", true},
+    {"another bucket's file", wrong_bucket, "footer", "00000000", "error", false},
+    {"another bucket's file, by another writer", wrong_bucket_foreign, "bucket", "00000000", "error", true},
     {"a file of no instant", leftover, "leftover", "20990101", "warning", false},
     {"a commit that is no commit", garbage_commit, "timeline", ".deltacommit", "error", false},
     {"a name that says nothing", stranger_name, "name", "readme.parquet", "warning", false},
     {"change data of another schema", rows_as_change_data, "schema", ".cdc.parquet", "warning", false},
     {"a second group of a bucket", second_group, "bucket", "", "error", false},
     {"rows out of order", unsorted_log, "order", ".log.parquet", "error", true},
-    {"bounds that lie", lying_bounds, "statistics", "00000000", "error", true},
-    {"a meta column under another name", hidden_column, "schema", "00000000", "error", false},
-    {"a column name that is no text", column_of_no_text, "footer", ".log.parquet", "error", false},
+    {"bounds that lie", lying_bounds, "footer", "00000000", "error", false},
+    {"bounds that another writer lied about", lying_bounds_foreign, "statistics", "00000000", "error", true},
+    {"a meta column under another name", hidden_meta_column, "schema", "00000000", "error", false},
+    {"a column under another name", hidden_column, "schema", "00000000", "error", false},
+    {"a column of ours under another name", renamed_column, "footer", ".log.parquet", "error", false},
+    {"a column name that is no text", column_of_no_text, "footer", "00000000", "error", false},
     {"a writer under way", pending_writer, "timeline", "20990101", "warning", false},
 };
 
@@ -357,6 +393,32 @@ static void every_damage_is_found(void **state)
     }
 }
 
+/* A newest data log of the group, taken for the older one that it is copied over; another writer's. */
+static void another_instant(void)
+{
+    char file[512];
+    newest(".log.parquet", file, sizeof file);
+    without_entries_of_ours(file);
+    shell("cd %s && cp '%s' $(ls 00000000*.log.parquet | head -1)", path, file);
+}
+
+/* What would read like good files does not need a doctor to be found. */
+static void readers_refuse_files_that_cannot_be_right(void **state)
+{
+    static void (*const inflict[])(void) = {wrong_bucket, another_instant, renamed_column, lying_bounds};
+    (void)state;
+    for (size_t i = 0; i < sizeof inflict / sizeof *inflict; i++) {
+        sluice_error e;
+        sluice_table *t;
+        char *seen;
+        fresh_copy();
+        inflict[i]();
+        OK(sluice_table_open(path, NULL, &t, &e));
+        assert_int_equal(read_rows(t, &(struct query){.where = "v > 100000"}, &seen, &e), SLUICE_E_CORRUPT);
+        sluice_table_close(t);
+    }
+}
+
 static void repair_rolls_back_what_dead_writers_left(void **state)
 {
     (void)state;
@@ -379,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_wrong_with_a_healthy_table),
         cmocka_unit_test(every_damage_is_found),
+        cmocka_unit_test(readers_refuse_files_that_cannot_be_right),
         cmocka_unit_test(repair_rolls_back_what_dead_writers_left),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -622,6 +622,48 @@ static void test_footer(void **state)
     sl_type_unref(schema);
 }
 
+/* Whether the byte is one of the text, or one of the two before it that say what it is. */
+static bool lies_in(const sl_buf *file, size_t at, const char *text)
+{
+    for (size_t first = at > strlen(text) ? at - strlen(text) : 0; first <= at + 2; first++)
+        if (first + strlen(text) <= file->len && memcmp(file->data + first, text, strlen(text)) == 0)
+            return true;
+    return false;
+}
+
+/* Every flipped bit of a footer is found, but for those that make it one without a checksum of ours. */
+static void test_footer_checksum(void **state)
+{
+    (void)state;
+    const sl_type *schema = mixed_schema();
+    sl_batch *batch = batch_of(schema, fill_mixed, 100);
+    struct decoded d;
+    write_and_decode(&d, schema, &(struct sl_parquet_write_options){.footer_checksum = true}, batch);
+    size_t end = d.file.len - 8, first = end - load_le32(d.file.data + end), unseen = 0;
+    for (size_t bit = first * 8; bit < end * 8; bit++) {
+        sl_file *file;
+        sl_parquet *p;
+        bool may_hide = lies_in(&d.file, bit / 8, "sluice.footer.crc32\x18\x08") ||
+                        lies_in(&d.file, bit / 8, "sluice version");
+        d.file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        OK(sl_file_of_memory(d.file.data, d.file.len, "flipped", &file));
+        sl_status status = sl_parquet_open(file, NULL, &p);
+        if (!status) {
+            sl_parquet_close(p);
+            unseen++;
+            if (!may_hide)
+                fail_msg("bit %zu of byte %zu of the footer, of %zu", bit % 8, bit / 8 - first, end - first);
+        }
+        sl_status_free(status);
+        sl_file_close(file);
+        d.file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_true(unseen < 40 * 8);
+    decoded_free(&d);
+    sl_batch_unref(batch);
+    sl_type_unref(schema);
+}
+
 static void test_options_in_file(void **state)
 {
     (void)state;
@@ -1219,6 +1261,7 @@ int main(void)
         cmocka_unit_test(test_bound_cut_random_text),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_footer),
+        cmocka_unit_test(test_footer_checksum),
         cmocka_unit_test(test_options_in_file),
         cmocka_unit_test(test_old_lists),
         cmocka_unit_test(test_statistics),

@@ -211,12 +211,18 @@ typedef struct sl_pool sl_pool;
 /* Threads start at the first loop that needs them. `threads` counts the caller: 1 means everything runs
  * inline. */
 SL_MUST_USE sl_status sl_pool_new(unsigned threads, sl_pool **out);
+/* A pool without threads of its own, for work that those shall do who wait for it anyway: see sl_pool_help. */
+SL_MUST_USE sl_status sl_pool_new_unstaffed(sl_pool **out);
 unsigned sl_pool_threads(const sl_pool *pool);
 /* Calls work(context, 0 .. count-1), each once, in any order and on any thread, and waits for all. The caller
  * works too, so loops may nest. The first failure is returned; indexes not yet begun are then skipped. pool
  * NULL: inline. */
 SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)(void *context, size_t index),
                                   void *context);
+/* Helps with the pool's loops, and sleeps when there is none, as long as `wanted` says so. It is asked under the pool's
+ * lock, at the beginning, after each loop and after each sl_pool_wake; it must not call the pool. */
+void sl_pool_help(sl_pool *pool, bool (*wanted)(void *context), void *context);
+void sl_pool_wake(sl_pool *pool);
 void sl_pool_free(sl_pool *pool);
 unsigned sl_cpu_count(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */

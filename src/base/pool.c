@@ -28,7 +28,7 @@ struct sl_pool {
     pthread_cond_t wake; /* a loop was added, or stop */
     pthread_cond_t left; /* the last helper left some loop */
     struct loop *newest;
-    bool stop;
+    bool stop, unstaffed;
     unsigned started, idle;
     pthread_t ids[]; /* threads - 1 */
 };
@@ -60,6 +60,13 @@ no_wake:
 no_mutex:
     sl_free(pool);
     return sl_nomem();
+}
+
+sl_status sl_pool_new_unstaffed(sl_pool **out)
+{
+    SL_TRY(sl_pool_new(2, out));
+    (*out)->unstaffed = true;
+    return SL_OK;
 }
 
 unsigned sl_pool_threads(const sl_pool *pool) { return pool ? pool->threads : 1; }
@@ -103,27 +110,53 @@ static struct loop *find_loop(sl_pool *pool)
     return loop;
 }
 
+/* With the mutex held, which is given away while the loop runs. */
+static void help_with(sl_pool *pool, struct loop *loop)
+{
+    loop->helpers++;
+    pthread_mutex_unlock(&pool->mutex);
+    run_indexes(pool, loop);
+    pthread_mutex_lock(&pool->mutex);
+    if (--loop->helpers == 0)
+        pthread_cond_broadcast(&pool->left);
+}
+
 static void *thread_main(void *argument)
 {
     sl_pool *pool = argument;
     pthread_mutex_lock(&pool->mutex);
     while (!pool->stop) {
         struct loop *loop = find_loop(pool);
-        if (!loop) {
-            pool->idle++;
-            pthread_cond_wait(&pool->wake, &pool->mutex);
-            pool->idle--;
+        if (loop) {
+            help_with(pool, loop);
             continue;
         }
-        loop->helpers++;
-        pthread_mutex_unlock(&pool->mutex);
-        run_indexes(pool, loop);
-        pthread_mutex_lock(&pool->mutex);
-        if (--loop->helpers == 0)
-            pthread_cond_broadcast(&pool->left);
+        pool->idle++;
+        pthread_cond_wait(&pool->wake, &pool->mutex);
+        pool->idle--;
     }
     pthread_mutex_unlock(&pool->mutex);
     return NULL;
+}
+
+void sl_pool_help(sl_pool *pool, bool (*wanted)(void *context), void *context)
+{
+    pthread_mutex_lock(&pool->mutex);
+    while (wanted(context)) {
+        struct loop *loop = find_loop(pool);
+        if (loop)
+            help_with(pool, loop);
+        else
+            pthread_cond_wait(&pool->wake, &pool->mutex);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void sl_pool_wake(sl_pool *pool)
+{
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /*
@@ -132,6 +165,8 @@ static void *thread_main(void *argument)
  */
 static void start_threads(sl_pool *pool, size_t count)
 {
+    if (pool->unstaffed)
+        return;
     size_t useful = count - 1 > pool->idle ? count - 1 - pool->idle : 0;
     unsigned startable = pool->threads - 1 - pool->started;
     unsigned wanted = pool->started + (useful < startable ? (unsigned)useful : startable);

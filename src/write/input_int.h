@@ -101,13 +101,16 @@ SL_MUST_USE sl_status input_csv_open(const char *path, char delimiter, const sl_
                                      const struct sl_input_options *options, sl_stream **out);
 SL_MUST_USE sl_status input_jsonl_open(const char *path, const sl_type *wanted,
                                        const struct sl_input_options *options, sl_stream **out);
+/* Columns are read in loops of `pool`, borrowed until the stream is closed. */
 SL_MUST_USE sl_status input_parquet_open(const char *path, const sl_type *wanted,
-                                         const struct sl_input_options *options, sl_stream **out);
+                                         const struct sl_input_options *options, sl_pool *pool,
+                                         sl_stream **out);
 SL_MUST_USE sl_status input_avro_open(const char *path, const sl_type *wanted,
                                       const struct sl_input_options *options, sl_stream **out);
 
-/* `rows` (taken over, also on failure), each batch made while the one before is worked on. */
-SL_MUST_USE sl_status input_read_ahead(sl_stream *rows, sl_stream **out);
+/* `rows`, each batch made while the one before is worked on, in loops of `helped`, an unstaffed pool. Both are taken over,
+ * also on failure. */
+SL_MUST_USE sl_status input_read_ahead(sl_stream *rows, sl_pool *helped, sl_stream **out);
 
 /* What a stream of columns stands on; freed behind it. */
 struct input_owner {

@@ -69,22 +69,33 @@ static sl_status choose_format(const char *path, const char *name, enum input_fo
     return SL_OK;
 }
 
+/* Formats of columns, which are read at offsets of a file: ahead. */
+static sl_status open_ahead(const char *path, enum input_format format, const sl_type *wanted,
+                            const struct sl_input_options *options, sl_stream **out)
+{
+    sl_pool *pool;
+    sl_stream *rows;
+    SL_TRY(sl_pool_new_unstaffed(&pool));
+    sl_status status = format == FORMAT_PARQUET ? input_parquet_open(path, wanted, options, pool, &rows)
+                                                : input_avro_open(path, wanted, options, &rows);
+    if (!status)
+        return input_read_ahead(rows, pool, out);
+    sl_pool_free(pool);
+    return status;
+}
+
 sl_status sl_input_open(const char *path, const char *format, const sl_type *wanted,
                         const struct sl_input_options *options, sl_stream **out)
 {
     static const struct sl_input_options defaults;
     enum input_format chosen;
-    sl_stream *rows;
     if (!options)
         options = &defaults;
     SL_TRY(choose_format(path, format, &chosen));
     switch (chosen) { /* text may come from somebody who is still writing it: it is not read ahead */
     case FORMAT_PARQUET:
-        SL_TRY(input_parquet_open(path, wanted, options, &rows));
-        return input_read_ahead(rows, out);
     case FORMAT_AVRO:
-        SL_TRY(input_avro_open(path, wanted, options, &rows));
-        return input_read_ahead(rows, out);
+        return open_ahead(path, chosen, wanted, options, out);
     case FORMAT_JSONL:
         return input_jsonl_open(path, wanted, options, out);
     case FORMAT_CSV:

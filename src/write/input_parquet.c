@@ -21,7 +21,7 @@ static sl_status wanted_columns(const sl_type *have, const sl_type *wanted,
 }
 
 static sl_status scan_parquet(sl_parquet *parquet, const sl_type *wanted,
-                              const struct sl_input_options *options, sl_stream **out)
+                              const struct sl_input_options *options, sl_pool *pool, sl_stream **out)
 {
     const char **names = NULL;
     size_t count = 0;
@@ -30,7 +30,7 @@ static sl_status scan_parquet(sl_parquet *parquet, const sl_type *wanted,
         .columns = names,
         .column_count = count,
         .batch_rows = options->batch_rows > 0 ? options->batch_rows : 0,
-        .pool = options->runtime ? options->runtime->pool : NULL,
+        .pool = pool,
     };
     sl_status status =
         count == 0 ? sl_input("none of the table's columns is there") : sl_parquet_scan(parquet, &scan, out);
@@ -39,14 +39,14 @@ static sl_status scan_parquet(sl_parquet *parquet, const sl_type *wanted,
 }
 
 sl_status input_parquet_open(const char *path, const sl_type *wanted, const struct sl_input_options *options,
-                             sl_stream **out)
+                             sl_pool *pool, sl_stream **out)
 {
     struct input_owner owner = {0};
     sl_stream *rows;
     sl_status status;
     SL_TRY(input_file_open(path, options, &owner.file));
     SL_GO(sl_parquet_open(owner.file.file, NULL, &owner.parquet));
-    SL_GO(scan_parquet(owner.parquet, wanted, options, &rows));
+    SL_GO(scan_parquet(owner.parquet, wanted, options, pool, &rows));
     return input_conform_owned(rows, wanted, owner.file.name, options, &owner, out);
 done:
     status = sl_context(status, "%s", owner.file.name);

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 
 static void assert_code(sl_status status, enum sl_code code)
@@ -744,6 +745,40 @@ static void test_pool_is_parallel(void **state)
     sl_pool_free(pool);
 }
 
+struct lone_loop {
+    sl_pool *pool;
+    struct meeting meeting;
+    sl_status status;
+    atomic_bool done;
+};
+
+static void *run_lone_loop(void *context)
+{
+    struct lone_loop *loop = context;
+    loop->status = sl_pool_for(loop->pool, 2, meet, &loop->meeting);
+    atomic_store(&loop->done, true);
+    sl_pool_wake(loop->pool);
+    return NULL;
+}
+
+static bool is_running(void *context) { return !atomic_load(&((struct lone_loop *)context)->done); }
+
+/* Without threads of its own a pool's loops are run by their callers and by whoever helps: `meet` needs both. */
+static void test_pool_is_helped(void **state)
+{
+    (void)state;
+    struct lone_loop loop = {0};
+    pthread_t thread;
+    assert_null(sl_pool_new_unstaffed(&loop.pool));
+    assert_int_equal(pthread_create(&thread, NULL, run_lone_loop, &loop), 0);
+    sl_pool_help(loop.pool, is_running, &loop);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_null(loop.status);
+    static atomic_int cells[10]; /* nobody helps any more */
+    assert_null(sl_pool_for(loop.pool, 10, count_cell, cells));
+    sl_pool_free(loop.pool);
+}
+
 static void test_pool_without_memory(void **state)
 {
     (void)state;
@@ -783,6 +818,7 @@ int main(void)
         cmocka_unit_test(test_pool_loops_nest),
         cmocka_unit_test(test_pool_returns_a_failure_and_stops),
         cmocka_unit_test(test_pool_is_parallel),
+        cmocka_unit_test(test_pool_is_helped),
         cmocka_unit_test(test_pool_without_memory),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -52,8 +52,11 @@ sl_status compaction_write(struct operation *o)
                                 .prev_base_file = o->slice.base ? o->slice.base->name : NULL};
     sl_stream *rows = NULL;
     sl_file_writer *w = NULL;
+    sl_cdc_log *changes = NULL;
     sl_status status = SL_OK;
     SL_GO(sl_file_writer_open(o->table, o->txn, &o->schema, &spec, &w));
+    SL_GO(sl_cdc_log_open(o->table, o->txn, &o->schema, &spec, &changes));
+    read.changes = sl_cdc_log_sink(changes);
     if (sl_table_setting_true(o->table, "sluice.compaction.copy", true))
         read.copy_to = w;
     SL_GO(sl_slice_open(o->table, &o->slice, &read, &rows));
@@ -61,11 +64,13 @@ sl_status compaction_write(struct operation *o)
     sl_stream_close(rows); /* counts are final now */
     rows = NULL;
     sl_write_stat stat = stat_of(o, &counts, sl_file_writer_rows(w));
+    SL_GO(sl_cdc_log_finish(changes, &stat));
     sl_file_writer *closing = w;
     w = NULL;
     status = sl_file_writer_close(closing, &stat, NULL);
 done:
     sl_stream_close(rows);
     sl_file_writer_abort(w);
+    sl_cdc_log_free(changes);
     return status;
 }

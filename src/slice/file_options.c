@@ -59,8 +59,10 @@ static void add_column(struct file_options *o, const struct sl_parquet_column_op
  * There DELTA_BYTE_ARRAY, which stores once what a key shares with the one before, made files 2 to 9 % smaller (UUIDs,
  * numbers, URLs; zstd) at the same processor time for writing, merging and reading. Every Hudi reader reads it
  * (spec/parquet.md 10); tables of the default layout keep what other writers write. */
-static sl_status key_column(const sl_table *table, struct file_options *o)
+static sl_status key_column(const sl_table *table, const sl_type *rows, struct file_options *o)
 {
+    if (sl_type_field_index(rows, sl_meta_names[SL_META_RECORD_KEY]) < 0) /* change data */
+        return SL_OK;
     struct sl_parquet_column_options key = {
         .column = sl_meta_names[SL_META_RECORD_KEY],
         .bloom_filter = sl_table_setting_true(table, "sluice.parquet.bloom.keys", false),
@@ -97,12 +99,12 @@ sl_status file_options_load(const sl_table *table, const sl_type *rows, struct f
     SL_TRY(sizes(table, o));
     SL_TRY(sl_parquet_encoding_named(sl_table_setting(table, "sluice.parquet.encoding", "default"),
                                      &o->encoding));
-    SL_TRY(key_column(table, out));
+    SL_TRY(key_column(table, rows, out));
     columns_like_the_key(table, rows, out);
     o->no_dictionary = !sl_table_setting_true(table, "hoodie.parquet.dictionary.enabled", true);
+    o->footer_checksum = true;
     o->pool = table->runtime.pool;
     if (!sl_parquet_options_hudi_safe(o, &feature) &&
-    o->footer_checksum = true;
         !sl_table_setting_true(table, "sluice.parquet.force", false))
         return refuse(sl_unsupported("%s, which not every Hudi reader reads", feature));
     return SL_OK;

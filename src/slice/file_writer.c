@@ -8,6 +8,29 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------- */
 
+/* The name of a change data log's record, with its namespace where it has one. */
+static sl_status cdc_record_name(const sl_write_schema *s, char **out)
+{
+    const sl_type *parsed;
+    if (s->cdc_mode == SL_CDC_OP_KEY_ONLY)
+        return (*out = sl_strdup("Record")) ? SL_OK : sl_nomem();
+    SL_TRY(sl_avro_schema_parse(s->cdc_text, strlen(s->cdc_text), &parsed));
+    sl_status status = (*out = sl_strdup(parsed->name ? parsed->name : "CDC")) ? SL_OK : sl_nomem();
+    sl_type_unref(parsed);
+    return status;
+}
+
+static sl_status init_cdc(const sl_table *table, sl_write_schema *s)
+{
+    bool keeps;
+    SL_TRY(sl_table_keeps_changes(table, &keeps, &s->cdc_mode));
+    if (!keeps)
+        return SL_OK;
+    SL_TRY(sl_cdc_columns(s->cdc_mode, s->data, &s->cdc));
+    SL_TRY(sl_table_cdc_schema_text(table, s->cdc_mode, s->data, &s->cdc_text));
+    return cdc_record_name(s, &s->cdc_name);
+}
+
 sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out)
 {
     sl_write_schema s = {.data = sl_type_ref(data)};
@@ -19,6 +42,7 @@ sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_wr
     SL_GO(sl_table_schema_text(table, data, false, &s.data_text));
     SL_GO(sl_table_schema_text(table, data, true, &s.full_text));
     SL_GO(sl_avro_schema_text(s.deletes, "hudi_delete_log_record", NULL, &s.deletes_text));
+    SL_GO(init_cdc(table, &s));
     *out = s;
 done:
     if (status)
@@ -34,6 +58,9 @@ void sl_write_schema_free(sl_write_schema *schema)
     sl_free(schema->data_text);
     sl_free(schema->full_text);
     sl_free(schema->deletes_text);
+    sl_type_unref(schema->cdc);
+    sl_free(schema->cdc_text);
+    sl_free(schema->cdc_name);
     memset(schema, 0, sizeof *schema);
 }
 
@@ -45,8 +72,8 @@ struct sl_file_writer {
     const sl_write_schema *schema;
     struct sl_file_name parts;
     char name[256];
-    char *partition, *relative, *prev_commit, *prev_base_file;
-    sl_strings compacted;
+    char *partition, *relative, *prev_commit, *prev_base_file, *base_before;
+    sl_strings compacted, logs_before;
     sl_output *output;
     sl_parquet_writer *parquet;
     uint64_t row_group_bytes; /* that a row group shall have */
@@ -92,8 +119,11 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
     name_of(spec, w->txn, &w->parts, w->name);
     const char *prev = spec->prev_commit ? spec->prev_commit : sl_txn_instant(w->txn);
     if (!(w->partition = sl_strdup(spec->partition)) || !(w->prev_commit = sl_strdup(prev)) ||
-        (spec->prev_base_file && !(w->prev_base_file = sl_strdup(spec->prev_base_file))))
+        (spec->prev_base_file && !(w->prev_base_file = sl_strdup(spec->prev_base_file))) ||
+        (spec->base_before && !(w->base_before = sl_strdup(spec->base_before))))
         return sl_nomem();
+    for (size_t i = 0; spec->logs_before && i < spec->logs_before->count; i++)
+        SL_TRY(sl_strings_add(&w->logs_before, spec->logs_before->items[i]));
     for (size_t i = 0; spec->compacted && i < spec->compacted->count; i++)
         SL_TRY(sl_strings_add(&w->compacted, spec->compacted->items[i]));
     return sl_path_join(spec->partition, w->name, &w->relative);
@@ -109,17 +139,31 @@ static sl_status open_file(sl_file_writer *w)
     return status;
 }
 
+/* What a file's rows are called in Avro and in Parquet. */
+struct row_kind {
+    const sl_type *rows;
+    const char *avro, *log_schema, *root_name;
+};
+
+static struct row_kind row_kind_of(const sl_write_schema *s, enum sl_file_kind kind)
+{
+    if (kind == SL_FILE_DELETES)
+        return (struct row_kind){s->deletes, s->deletes_text, s->full_text, "hudi_delete_log_record"};
+    if (kind == SL_FILE_CDC)
+        return (struct row_kind){s->cdc, s->cdc_text, s->cdc_text, s->cdc_name};
+    return (struct row_kind){s->full, s->full_text, s->full_text, NULL};
+}
+
 static sl_status write_key_values(sl_file_writer *w)
 {
-    bool deletes = w->parts.kind == SL_FILE_DELETES;
-    SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema",
-                                       deletes ? w->schema->deletes_text : w->schema->full_text));
+    struct row_kind kind = row_kind_of(w->schema, w->parts.kind);
+    SL_TRY(sl_parquet_writer_key_value(w->parquet, "parquet.avro.schema", kind.avro));
     SL_TRY(sl_parquet_writer_key_value(w->parquet, "writer.model.name", "avro"));
     if (w->key_index >= 0)
         SL_TRY(sl_parquet_writer_key_value(w->parquet, SL_SORTED_BY, sl_meta_names[SL_META_RECORD_KEY]));
     SL_TRY(sl_parquet_writer_key_value(w->parquet, SLICE_FILE_NAME, w->name));
     if (w->parts.kind != SL_FILE_BASE)
-        SL_TRY(sl_log_headers_write(w->parquet, sl_txn_instant(w->txn), w->schema->full_text, &w->compacted));
+        SL_TRY(sl_log_headers_write(w->parquet, sl_txn_instant(w->txn), kind.log_schema, &w->compacted));
     return SL_OK;
 }
 
@@ -133,19 +177,19 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
     w->txn = txn;
     w->schema = schema;
     w->start = sl_monotonic();
-    const sl_type *rows = spec->kind == SL_FILE_DELETES ? schema->deletes : schema->full;
-    w->key_index = sl_type_field_index(rows, sl_meta_names[SL_META_RECORD_KEY]);
+    struct row_kind kind = row_kind_of(schema, spec->kind);
+    w->key_index = sl_type_field_index(kind.rows, sl_meta_names[SL_META_RECORD_KEY]);
     w->file_name_index =
-        spec->kind == SL_FILE_BASE ? sl_type_field_index(rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
+        spec->kind == SL_FILE_BASE ? sl_type_field_index(kind.rows, sl_meta_names[SL_META_FILE_NAME]) : -1;
     sl_status status = SL_OK;
     SL_GO(take_spec(w, spec));
     if (spec->kind == SL_FILE_BASE)
         SL_GO(file_keys_want_bloom(&w->keys, table));
-    SL_GO(file_options_load(table, rows, &options));
+    SL_GO(file_options_load(table, kind.rows, &options));
     w->row_group_bytes = options.parquet.row_group_bytes;
-    options.parquet.root_name = spec->kind == SL_FILE_DELETES ? "hudi_delete_log_record" : NULL;
+    options.parquet.root_name = kind.root_name;
     SL_GO(open_file(w));
-    SL_GO(sl_parquet_writer_new(w->output, rows, &options.parquet, &w->parquet));
+    SL_GO(sl_parquet_writer_new(w->output, kind.rows, &options.parquet, &w->parquet));
     SL_GO(write_key_values(w));
     *out = w;
 done:
@@ -176,7 +220,8 @@ sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
     sl_batch *named = NULL;
     if (batch->rows == 0)
         return SL_OK;
-    SL_TRY(file_keys_add(&w->keys, batch->columns[w->key_index]));
+    if (w->key_index >= 0)
+        SL_TRY(file_keys_add(&w->keys, batch->columns[w->key_index]));
     w->rows += batch->rows;
     if (w->file_name_index < 0)
         return sl_context(sl_parquet_writer_write(w->parquet, batch), "file %s", w->relative);
@@ -239,23 +284,45 @@ sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t grou
 uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
 int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }
 
+static sl_status make_durable(sl_file_writer *w, struct sl_parquet_written *written)
+{
+    if (w->key_index >= 0)
+        SL_TRY(file_keys_put(&w->keys, w->parquet));
+    sl_parquet_writer *parquet = w->parquet;
+    w->parquet = NULL;
+    SL_TRY(sl_parquet_writer_finish(parquet, written));
+    sl_output *output = w->output;
+    w->output = NULL;
+    return sl_output_finish(output);
+}
+
+sl_status file_writer_close_named(sl_file_writer *w, struct sl_cdc_file *out)
+{
+    struct sl_parquet_written written;
+    sl_status status = make_durable(w, &written);
+    if (status) {
+        status = sl_context(status, "file %s", w->relative);
+    } else {
+        *out = (struct sl_cdc_file){w->relative, (int64_t)written.bytes};
+        w->relative = NULL;
+    }
+    sl_file_writer_abort(w);
+    return status;
+}
+
 sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes)
 {
     struct sl_parquet_written written;
     sl_status status = SL_OK;
-    SL_GO(file_keys_put(&w->keys, w->parquet));
-    sl_parquet_writer *parquet = w->parquet;
-    w->parquet = NULL;
-    SL_GO(sl_parquet_writer_finish(parquet, &written));
-    sl_output *output = w->output;
-    w->output = NULL;
-    SL_GO(sl_output_finish(output));
+    SL_GO(make_durable(w, &written));
     sl_write_stat stat = *counts;
     stat.partition = w->partition;
     stat.path = w->relative;
     stat.file_id = w->parts.file_id;
     stat.prev_commit = w->prev_commit;
     stat.prev_base_file = w->prev_base_file;
+    stat.base_file = w->base_before;
+    stat.logs_before = w->logs_before;
     stat.bytes = (int64_t)written.bytes;
     stat.is_log = w->parts.kind != SL_FILE_BASE;
     stat.log_version = (int32_t)w->parts.version;
@@ -279,6 +346,8 @@ void sl_file_writer_abort(sl_file_writer *w)
         sl_output_abort(w->output);
     file_keys_free(&w->keys);
     sl_strings_free(&w->compacted);
+    sl_strings_free(&w->logs_before);
+    sl_free(w->base_before);
     sl_free(w->partition);
     sl_free(w->relative);
     sl_free(w->prev_commit);

@@ -71,7 +71,8 @@ done:
 static void choose_copying(const struct assembly *a, const struct slice_input *input,
                            const struct sl_merge_options *rules, struct sl_run_options *o)
 {
-    bool log_may = !input->is_deletes && !rules->marker_column && rules->partial == SL_PARTIAL_NONE &&
+    bool log_may = !a->options->changes && !input->is_deletes && !rules->marker_column &&
+                   rules->partial == SL_PARTIAL_NONE &&
                    sl_type_field_index(a->schema, "_hoodie_operation") < 0;
     if (!input->is_base && !log_may)
         return;
@@ -90,7 +91,8 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .stats = a->options->stats,
                                      .pool = a->options->pool,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,
-                                     .batch_bytes = a->options->batch_bytes,
+                                     .batch_bytes =
+                                         sl_batch_bytes_for(&a->table->runtime, a->slice->log_count + 1),
                                      .keep_dictionary = true,
                                      .is_base = input->is_base};
     SL_TRY(sl_table_rules(a->table, a->schema, &rules));
@@ -149,8 +151,7 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .ranges = base->is_limited ? &base->rows : NULL,
                                  .stats = o->stats,
                                  .pool = o->pool,
-                                 .batch_rows = SL_MERGE_BATCH_ROWS,
-                                 .batch_bytes = o->batch_bytes};
+                                 .batch_rows = SL_MERGE_BATCH_ROWS};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
     return sl_run_open(a->table, base->relative, &run, out);
@@ -171,6 +172,7 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
     rules.batch_rows = SL_MERGE_BATCH_ROWS;
     rules.pool = o->pool;
     rules.keep_dictionaries = o->copy_to != NULL; /* the rows go to a Parquet writer */
+    rules.changes = o->changes;
     slice_open_limit(&a->table->runtime, &a->inputs, &limit);
     SL_TRY(slice_merge_open_list(&list, &limit, &rules, o->counts, o->stats, &merged));
     return sl_stream_project(merged, o->schema, out);

@@ -8,6 +8,7 @@
  *   sl_slice_open      a file slice as one stream of merged rows: reads, compactions
  *   sl_slice_lookup    the merged rows of a few keys
  *   sl_file_writer     a base file, data log or delete log, with footers, marker and write stat
+ *   sl_cdc_log         what the rewriting of a base file changed, beside it
  */
 #ifndef SL_SLICE_H
 #define SL_SLICE_H
@@ -94,8 +95,8 @@ struct sl_slice_options {
     const struct sl_row_filter *filter; /* rows that may be left out; NULL: none */
     sl_read_stats *stats;               /* NULL: not counted */
     struct sl_merge_counts *counts;     /* of the merge; NULL */
+    const struct sl_change_sink *changes; /* is told what the logs change of the base; NULL: nobody */
     sl_pool *pool;                      /* decodes columns in parallel; NULL: inline */
-    size_t batch_bytes;                 /* bound on a batch's memory; 0: the reader's default */
     /* Where the caller writes all rows of a result of all columns, batch by batch before it asks for the next: what the
      * merge leaves alone may be copied to it as it is compressed, and does not come out as rows. NULL: nothing is. */
     struct sl_file_writer *copy_to;
@@ -149,7 +150,7 @@ struct sl_run_options {
     sl_read_stats *stats;
     sl_pool *pool;
     int64_t batch_rows; /* 0: the reader's default */
-    size_t batch_bytes;
+    size_t batch_bytes; /* of a batch and of what is read ahead; 0: sl_batch_bytes_for one run */
     /* strings may come with a dictionary: for a merge, which copies each survivor once */
     bool keep_dictionary;
     /* The merge that the run is for: columns that it does not look at may come late (see sl_run_late; setting
@@ -180,6 +181,8 @@ SL_MUST_USE sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_s
 /* Rows of a batch of a run that is merged, and of the result: small enough that the batches of several runs stay in the
  * caches and their buffers below what the allocator gives back to the system each time. */
 #define SL_MERGE_BATCH_ROWS 4096
+/* ... and the memory of such a batch, of so many runs together. */
+size_t sl_batch_bytes_for(const sl_runtime *runtime, size_t runs);
 
 /* The merge rules of a table for a result schema; borrows from both. */
 SL_MUST_USE sl_status sl_table_rules(const sl_table *table, const sl_type *schema,
@@ -199,7 +202,7 @@ SL_MUST_USE sl_status sl_stream_project(sl_stream *in, const sl_type *schema, sl
     "sluice.sorted_by" /* footer entry of files whose rows we sorted: value is the column's name */
 
 struct sl_file_spec {
-    enum sl_file_kind kind; /* BASE, LOG, DELETES */
+    enum sl_file_kind kind; /* BASE, LOG, DELETES, CDC */
     const char *partition, *file_id;
     uint32_t version;        /* logs: from 1 */
     uint32_t task, attempt;  /* enter the write token <task>-0-<attempt>; tasks that may run twice differ in
@@ -207,6 +210,9 @@ struct sl_file_spec {
     const char *prev_commit; /* "null", the replaced base's instant, or NULL for a log: its own instant */
     const char *prev_base_file;  /* NULL: none */
     const sl_strings *compacted; /* instants that a log compaction replaces; NULL */
+    /* of a log in a table that keeps changes: the slice before it; NULL: not told */
+    const char *base_before;
+    const sl_strings *logs_before;
 };
 /* Schemas that all files of one commit share, texts made once. */
 typedef struct sl_write_schema {
@@ -214,6 +220,10 @@ typedef struct sl_write_schema {
     const sl_type *full;    /* meta columns and table columns: base files and data logs */
     const sl_type *deletes; /* delete logs */
     char *data_text, *full_text, *deletes_text;
+    /* change data logs, in tables that keep changes; else NULL */
+    const sl_type *cdc;
+    char *cdc_text, *cdc_name;
+    enum sl_cdc_mode cdc_mode;
 } sl_write_schema;
 SL_MUST_USE sl_status sl_write_schema_init(const sl_table *table, const sl_type *data, sl_write_schema *out);
 void sl_write_schema_free(sl_write_schema *schema); /* zero-initialised is fine */
@@ -242,5 +252,16 @@ int64_t sl_file_writer_rows(const sl_file_writer *w);
  * sizes are filled in here, the counts are the caller's. Frees w, also on failure. `bytes` may be NULL. */
 SL_MUST_USE sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes);
 void sl_file_writer_abort(sl_file_writer *w); /* NULL is fine */
+
+/* The change data logs of a base file that is written anew (spec/lsm-layout.md 4.3). */
+typedef struct sl_cdc_log sl_cdc_log;
+/* `base` is the base file's spec. *out stays NULL where the table keeps no changes; all calls below take that. Readers look
+ * for a log in every commit that rewrites a base file, so there is one even if nothing is told. */
+SL_MUST_USE sl_status sl_cdc_log_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
+                                      const struct sl_file_spec *base, sl_cdc_log **out);
+const struct sl_change_sink *sl_cdc_log_sink(const sl_cdc_log *log); /* for the merge; NULL: none */
+/* Makes the logs durable. The base file's stat, which closes it next, names them; it borrows from the log. */
+SL_MUST_USE sl_status sl_cdc_log_finish(sl_cdc_log *log, sl_write_stat *base);
+void sl_cdc_log_free(sl_cdc_log *log); /* what was not finished is left to the transaction */
 
 #endif

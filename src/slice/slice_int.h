@@ -14,6 +14,9 @@ struct file_options {
 };
 SL_MUST_USE sl_status file_options_load(const sl_table *table, const sl_type *rows, struct file_options *out);
 
+/* As sl_file_writer_close, for a file that has no stat of its own: another one's names it. The path is the caller's. */
+SL_MUST_USE sl_status file_writer_close_named(sl_file_writer *w, struct sl_cdc_file *out);
+
 /* ---- keys of a file that is written (file_keys.c) ------------------------------------------------------ */
 
 /* Zero-initialised: no keys yet, and no Bloom filter. */
@@ -77,7 +80,8 @@ void slice_inputs_free(struct slice_inputs *inputs); /* zero-initialised is fine
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* Memory that a file takes while the columns of the schema are merged, as its footer tells it. */
-SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *schema, size_t *out);
+SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *schema, size_t batch_bytes,
+                                      size_t *out);
 /* Files that one of so many users may have open. */
 size_t slice_files_for(size_t users);
 /* What a merge of the inputs may open at once, and the memory that this takes. */

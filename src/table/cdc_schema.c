@@ -16,6 +16,29 @@ sl_status sl_cdc_mode_named(const char *name, enum sl_cdc_mode *out)
     return sl_input("%s is no mode of change data: op_key_only, data_before or data_before_after", name);
 }
 
+sl_status sl_table_keeps_changes(const sl_table *table, bool *keeps, enum sl_cdc_mode *mode)
+{
+    const char *name = sl_properties_get_or(&table->properties, "hoodie.table.cdc.supplemental.logging.mode",
+                                            "data_before_after");
+    *keeps = sl_properties_true(&table->properties, "hoodie.table.cdc.enabled", false);
+    return *keeps ? sl_cdc_mode_named(name, mode) : SL_OK;
+}
+
+sl_status sl_cdc_columns(enum sl_cdc_mode mode, const sl_type *schema, const sl_type **out)
+{
+    const sl_type *text;
+    SL_TRY(sl_type_new(SL_STRING, &text));
+    const sl_field fields[] = {
+        {.name = "op", .type = text, .nullable = true},
+        {.name = mode == SL_CDC_DATA_BEFORE_AFTER ? "ts_ms" : "record_key", .type = text, .nullable = true},
+        {.name = "before", .type = schema, .nullable = true},
+        {.name = "after", .type = schema, .nullable = true},
+    };
+    sl_status status = sl_type_struct(fields, 2 + (size_t)mode, out);
+    sl_type_unref(text);
+    return status;
+}
+
 /* The table's record as it stands inside the record CDC: the namespace, which is the same, is left out. */
 static sl_status inner_record(const char *text, const char *space, sl_buf *out)
 {

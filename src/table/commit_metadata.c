@@ -9,13 +9,87 @@ void sl_write_stat_free(sl_write_stat *stat)
     sl_free(stat->file_id);
     sl_free(stat->prev_commit);
     sl_free(stat->prev_base_file);
+    sl_free(stat->base_file);
+    sl_strings_free(&stat->logs_before);
+    for (size_t i = 0; i < stat->cdc_count; i++)
+        sl_free(stat->cdc[i].path);
+    sl_free(stat->cdc);
     memset(stat, 0, sizeof *stat);
+}
+
+static sl_status copy_text(const char *from, char **to)
+{
+    *to = from ? sl_strdup(from) : NULL;
+    return *to || !from ? SL_OK : sl_nomem();
+}
+
+static sl_status copy_cdc(const sl_write_stat *from, sl_write_stat *to)
+{
+    if (from->cdc_count == 0)
+        return SL_OK;
+    SL_NEW_ARRAY(to->cdc, from->cdc_count);
+    for (; to->cdc_count < from->cdc_count; to->cdc_count++) {
+        const struct sl_cdc_file *file = &from->cdc[to->cdc_count];
+        to->cdc[to->cdc_count].bytes = file->bytes;
+        SL_TRY(copy_text(file->path, &to->cdc[to->cdc_count].path));
+    }
+    return SL_OK;
+}
+
+static sl_status copy_members(const sl_write_stat *from, sl_write_stat *to)
+{
+    SL_TRY(copy_text(from->partition, &to->partition));
+    SL_TRY(copy_text(from->path, &to->path));
+    SL_TRY(copy_text(from->file_id, &to->file_id));
+    SL_TRY(copy_text(from->prev_commit, &to->prev_commit));
+    SL_TRY(copy_text(from->prev_base_file, &to->prev_base_file));
+    SL_TRY(copy_text(from->base_file, &to->base_file));
+    for (size_t i = 0; i < from->logs_before.count; i++)
+        SL_TRY(sl_strings_add(&to->logs_before, from->logs_before.items[i]));
+    return copy_cdc(from, to);
+}
+
+sl_status write_stat_copy(const sl_write_stat *from, sl_write_stat *to)
+{
+    *to = *from;
+    to->partition = to->path = to->file_id = to->prev_commit = to->prev_base_file = to->base_file = NULL;
+    to->logs_before = (sl_strings){0};
+    to->cdc = NULL;
+    to->cdc_count = 0;
+    sl_status status = copy_members(from, to);
+    if (status)
+        sl_write_stat_free(to);
+    return status;
+}
+
+/* ---- as JSON ------------------------------------------------------------------------------------------- */
+
+static int set_log_members(json_t *json, const sl_write_stat *s)
+{
+    const char *name = strrchr(s->path, '/');
+    json_t *logs = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < s->logs_before.count; i++)
+        failed |= json_array_append_new(logs, json_string(s->logs_before.items[i]));
+    failed |= json_array_append_new(logs, json_string(name ? name + 1 : s->path));
+    failed |= json_object_set_new(json, "logVersion", json_integer(s->log_version));
+    failed |= json_object_set_new(json, "logOffset", json_integer(0));
+    failed |= json_object_set_new(json, "baseFile", json_string(s->base_file ? s->base_file : ""));
+    return failed | json_object_set_new(json, "logFiles", logs);
+}
+
+static int set_cdc_members(json_t *json, const sl_write_stat *s)
+{
+    json_t *sizes = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < s->cdc_count; i++)
+        failed |= json_object_set_new(sizes, s->cdc[i].path, json_integer(s->cdc[i].bytes));
+    return failed | json_object_set_new(json, "cdcStats", sizes);
 }
 
 /* Members that are only in the schema's defaults (tempPath, event times ...) are left to them. */
 static json_t *stat_json(const sl_write_stat *s)
 {
-    const char *name = strrchr(s->path, '/');
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
                   "s:I, s:I, s:i}",                                                                 //
@@ -37,12 +111,10 @@ static json_t *stat_json(const sl_write_stat *s)
         json_object_set_new(json, "runtimeStats",
                             json_pack("{s:I, s:I, s:I}", "totalScanTime", (json_int_t)0, "totalCreateTime",
                                       (json_int_t)0, "totalUpsertTime", (json_int_t)(s->seconds * 1000)));
-    if (s->is_log) {
-        failed |= json_object_set_new(json, "logVersion", json_integer(s->log_version));
-        failed |= json_object_set_new(json, "logOffset", json_integer(0));
-        failed |= json_object_set_new(json, "baseFile", json_string(""));
-        failed |= json_object_set_new(json, "logFiles", json_pack("[s]", name ? name + 1 : s->path));
-    }
+    if (s->is_log)
+        failed |= set_log_members(json, s);
+    if (s->cdc_count)
+        failed |= set_cdc_members(json, s);
     if (s->prev_base_file)
         failed |= json_object_set_new(json, "prevBaseFile", json_string(s->prev_base_file));
     if (failed) {
@@ -63,15 +135,47 @@ static int64_t number_of(const json_t *json, const char *member)
     return json_integer_value(json_object_get(json, member));
 }
 
+static sl_status parse_cdc(const json_t *sizes, struct sl_cdc_file **out, size_t *count)
+{
+    const char *path;
+    json_t *bytes;
+    if (json_object_size(sizes) == 0)
+        return SL_OK;
+    SL_NEW_ARRAY(*out, json_object_size(sizes));
+    json_object_foreach((json_t *)(uintptr_t)sizes, path, bytes) /* it only reads */
+    {
+        (*out)[*count] = (struct sl_cdc_file){(char *)(uintptr_t)path, json_integer_value(bytes)};
+        (*count)++;
+    }
+    return SL_OK;
+}
+
+/* The stat's own log is the last of the list. */
+static sl_status parse_logs_before(const json_t *logs, sl_strings *out)
+{
+    for (size_t i = 0; i + 1 < json_array_size(logs); i++) {
+        const char *name = json_string_value(json_array_get(logs, i));
+        SL_TRY(name ? sl_strings_add(out, name) : sl_input("write stat: a log name is no text"));
+    }
+    return SL_OK;
+}
+
 sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out)
 {
-    const char *partition, *path, *file_id, *prev_commit, *prev_base_file = NULL;
+    const char *partition, *path, *file_id, *prev_commit, *prev_base_file = NULL, *base_file = NULL;
     /* Jansson's unpack takes a non-const value, but only reads it. */
-    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:s, s:s, s:s, s?s}", "partitionPath", &partition,
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:s, s:s, s:s, s?s, s?s}", "partitionPath", &partition,
                     "path", &path, "fileId", &file_id, "prevCommit", &prev_commit, "prevBaseFile",
-                    &prev_base_file))
+                    &prev_base_file, "baseFile", &base_file))
         return sl_input("write stat without path, file id or previous commit");
+    /* borrows from the JSON until it is copied */
     sl_write_stat s = {
+        .partition = (char *)(uintptr_t)partition,
+        .path = (char *)(uintptr_t)path,
+        .file_id = (char *)(uintptr_t)file_id,
+        .prev_commit = (char *)(uintptr_t)prev_commit,
+        .prev_base_file = (char *)(uintptr_t)prev_base_file,
+        .base_file = base_file && *base_file ? (char *)(uintptr_t)base_file : NULL,
         .num_writes = number_of(json, "numWrites"),
         .num_inserts = number_of(json, "numInserts"),
         .num_updates = number_of(json, "numUpdateWrites"),
@@ -84,17 +188,14 @@ sl_status sl_write_stat_parse(const json_t *json, sl_write_stat *out)
         .log_files_compacted = number_of(json, "totalLogFilesCompacted"),
         .log_bytes_compacted = number_of(json, "totalLogSizeCompacted"),
         .updated_compacted = number_of(json, "totalUpdatedRecordsCompacted")};
-    s.partition = sl_strdup(partition);
-    s.path = sl_strdup(path);
-    s.file_id = sl_strdup(file_id);
-    s.prev_commit = sl_strdup(prev_commit);
-    s.prev_base_file = prev_base_file ? sl_strdup(prev_base_file) : NULL;
-    if (!s.partition || !s.path || !s.file_id || !s.prev_commit || (prev_base_file && !s.prev_base_file)) {
-        sl_write_stat_free(&s);
-        return sl_nomem();
-    }
-    *out = s;
-    return SL_OK;
+    sl_status status = parse_cdc(json_object_get(json, "cdcStats"), &s.cdc, &s.cdc_count);
+    if (!status)
+        status = parse_logs_before(json_object_get(json, "logFiles"), &s.logs_before);
+    if (!status)
+        status = write_stat_copy(&s, out);
+    sl_strings_free(&s.logs_before);
+    sl_free(s.cdc);
+    return status;
 }
 
 static sl_status add_stats(json_t *partitions, const sl_write_stat *stats, size_t count)

@@ -157,6 +157,18 @@ done:
     return status;
 }
 
+/* The mode stands beside the switch, in the form that Hudi gives it. */
+static sl_status fill_changes(sl_properties *p)
+{
+    static const char key[] = "hoodie.table.cdc.supplemental.logging.mode";
+    static const char *const stored[] = {"OP_KEY_ONLY", "DATA_BEFORE", "DATA_BEFORE_AFTER"};
+    enum sl_cdc_mode mode;
+    if (!sl_properties_true(p, "hoodie.table.cdc.enabled", false) && !sl_properties_get(p, key))
+        return SL_OK;
+    SL_TRY(sl_cdc_mode_named(sl_properties_get_or(p, key, "data_before_after"), &mode));
+    return sl_properties_set(p, key, stored[mode]);
+}
+
 static sl_status fill_index(sl_properties *p)
 {
     SL_TRY(set_default(p, "hoodie.index.type", "BUCKET"));
@@ -227,6 +239,7 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
     SL_TRY(check_partial_update(p));
     SL_TRY(fill_keys(p, options->schema));
     SL_TRY(fill_index(p));
+    SL_TRY(fill_changes(p));
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         SL_TRY(set_default(p, fixed[i][0], fixed[i][1]));
     properties_checksum(p, checksum);

@@ -353,6 +353,18 @@ static sl_status refuse_index(const sl_table *t)
                           type);
 }
 
+/* Native change data logs came with version 10; before, changes lie in inline logs, which we do not write. */
+static sl_status refuse_change_data(const sl_table *t)
+{
+    bool keeps;
+    enum sl_cdc_mode mode;
+    SL_TRY(sl_table_keeps_changes(t, &keeps, &mode));
+    return keeps && t->layout != SL_LAYOUT_LSM
+               ? sl_unsupported("writing a table of the default layout that keeps change data "
+                                "(hoodie.table.cdc.enabled)")
+               : SL_OK;
+}
+
 sl_status sl_table_check_writable(sl_table *t)
 {
     const sl_properties *p = &t->properties;
@@ -367,8 +379,7 @@ sl_status sl_table_check_writable(sl_table *t)
     if (!t->populate_meta || strcmp(sl_properties_get_or(p, "hoodie.meta.fields.mode", "ALL"), "ALL") != 0)
         return sl_unsupported("writing a table without all meta columns (hoodie.populate.meta.fields, "
                               "hoodie.meta.fields.mode)");
-    if (sl_properties_true(p, "hoodie.table.cdc.enabled", false))
-        return sl_unsupported("writing a table that keeps change data (hoodie.table.cdc.enabled)");
+    SL_TRY(refuse_change_data(t));
     if (sl_properties_true(p, "hoodie.partition.metafile.use.base.format", false))
         return sl_unsupported("writing a table whose partition metadata is in Parquet "
                               "(hoodie.partition.metafile.use.base.format)");

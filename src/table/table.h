@@ -198,11 +198,14 @@ SL_MUST_USE sl_status sl_table_schema(const sl_table *table, const sl_timeline *
 SL_MUST_USE sl_status sl_table_schema_text(const sl_table *table, const sl_type *schema, bool with_meta,
                                            char **out);
 /* What a change data log holds (hoodie.table.cdc.supplemental.logging.mode), and its schema in the table at `schema`, which
- * has no meta columns. The text is the caller's. */
+ * has no meta columns: as Avro text, which is the caller's, and as columns. */
 enum sl_cdc_mode { SL_CDC_OP_KEY_ONLY, SL_CDC_DATA_BEFORE, SL_CDC_DATA_BEFORE_AFTER };
 SL_MUST_USE sl_status sl_cdc_mode_named(const char *name, enum sl_cdc_mode *out); /* in any case */
 SL_MUST_USE sl_status sl_table_cdc_schema_text(const sl_table *table, enum sl_cdc_mode mode,
                                                const sl_type *schema, char **out);
+SL_MUST_USE sl_status sl_cdc_columns(enum sl_cdc_mode mode, const sl_type *schema, const sl_type **out);
+/* Whether the table keeps change data, and how much of it. */
+SL_MUST_USE sl_status sl_table_keeps_changes(const sl_table *table, bool *keeps, enum sl_cdc_mode *mode);
 /* The five meta columns followed by the fields of `schema`. */
 SL_MUST_USE sl_status sl_schema_with_meta(const sl_type *schema, const sl_type **out);
 #define SL_META_COLUMNS 5
@@ -211,6 +214,11 @@ enum { SL_META_COMMIT_TIME, SL_META_SEQNO, SL_META_RECORD_KEY, SL_META_PARTITION
 
 /* ---- commit metadata ----------------------------------------------------------------------------------- */
 
+/* A change data log: the stat of the base file that it tells about names it. */
+struct sl_cdc_file {
+    char *path; /* relative to the table */
+    int64_t bytes;
+};
 typedef struct sl_write_stat {
     char *partition, *path;      /* path relative to the table */
     char *file_id, *prev_commit; /* prev_commit "null": a new file group */
@@ -219,6 +227,11 @@ typedef struct sl_write_stat {
     int64_t bytes;
     bool is_log;
     int32_t log_version;
+    /* of a log in a table that keeps changes: the slice as it was before (spec/log-format.md 7); NULL, empty: not told */
+    char *base_file;
+    sl_strings logs_before;
+    struct sl_cdc_file *cdc;
+    size_t cdc_count;
     double seconds;
     /* compaction input */
     int64_t log_files_compacted, log_records, log_bytes_compacted, updated_compacted;

@@ -71,6 +71,7 @@ SL_MUST_USE sl_status instant_locks_sweep(const sl_table *table, const sl_timeli
  * lock. */
 SL_MUST_USE sl_status instant_draw(const sl_table *table, const sl_timeline *timeline, char *out);
 
+SL_MUST_USE sl_status write_stat_copy(const sl_write_stat *from, sl_write_stat *to);
 /* Makes commit metadata that of a replacecommit; `replaced`: partition -> file ids, NULL: none. */
 SL_MUST_USE sl_status commit_metadata_replaces(json_t *metadata, const json_t *replaced);
 

@@ -162,25 +162,10 @@ sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_n
     return status ? status : marker_create(txn->table, txn->instant.requested, partition, file_name, kind);
 }
 
-static sl_status copy_stat(const sl_write_stat *from, sl_write_stat *to)
-{
-    *to = *from;
-    to->partition = sl_strdup(from->partition);
-    to->path = sl_strdup(from->path);
-    to->file_id = sl_strdup(from->file_id);
-    to->prev_commit = sl_strdup(from->prev_commit);
-    to->prev_base_file = from->prev_base_file ? sl_strdup(from->prev_base_file) : NULL;
-    if (to->partition && to->path && to->file_id && to->prev_commit &&
-        (to->prev_base_file || !from->prev_base_file))
-        return SL_OK;
-    sl_write_stat_free(to);
-    return sl_nomem();
-}
-
 sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
 {
     sl_write_stat copy;
-    SL_TRY(copy_stat(stat, &copy));
+    SL_TRY(write_stat_copy(stat, &copy));
     pthread_mutex_lock(&txn->mutex);
     sl_status status = SL_OK;
     if (txn->stat_count == txn->stat_cap) {
@@ -235,8 +220,11 @@ static sl_status txn_reconcile(sl_txn *txn)
     sl_strings named = {0}, announced = {0};
     bool found;
     sl_status status = SL_OK;
-    for (size_t i = 0; i < txn->stat_count; i++)
+    for (size_t i = 0; i < txn->stat_count; i++) {
         SL_GO(sl_strings_add(&named, txn->stats[i].path));
+        for (size_t c = 0; c < txn->stats[i].cdc_count; c++)
+            SL_GO(sl_strings_add(&named, txn->stats[i].cdc[c].path));
+    }
     sl_strings_sort(&named);
     SL_GO(markers_read(txn->table, txn->instant.requested, &announced, &found));
     sl_strings_sort(&announced);

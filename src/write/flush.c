@@ -140,12 +140,16 @@ static sl_status write_base(struct flush_task *t)
     struct sl_merge_counts counts = {0};
     sl_stream *rows = NULL;
     sl_file_writer *w = NULL;
+    sl_cdc_log *changes = NULL;
     uint64_t bytes;
     sl_status status = SL_OK;
     SL_GO(sl_file_writer_open(f->table, f->txn, &f->schema, &spec, &w));
     SL_GO(flush_merge_rules(t, keeps_duplicates(f), &rules));
-    if (base)
+    if (base) {
         SL_GO(add_base_run(t, &rules, w));
+        SL_GO(sl_cdc_log_open(f->table, f->txn, &f->schema, &spec, &changes));
+        rules.changes = sl_cdc_log_sink(changes);
+    }
     SL_GO(flush_merge_open(t, &rules, &counts, &rows));
     SL_GO(drain(rows, w));
     sl_stream_close(rows);
@@ -160,6 +164,7 @@ static sl_status write_base(struct flush_task *t)
                           .num_deletes = (int64_t)counts.deleted};
     if (!base)
         stat.num_inserts = stat.num_writes;
+    SL_GO(sl_cdc_log_finish(changes, &stat));
     sl_file_writer *closing = w;
     w = NULL;
     SL_GO(sl_file_writer_close(closing, &stat, &bytes));
@@ -167,6 +172,7 @@ static sl_status write_base(struct flush_task *t)
 done:
     sl_stream_close(rows);
     sl_file_writer_abort(w);
+    sl_cdc_log_free(changes);
     return status;
 }
 

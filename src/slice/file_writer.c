@@ -132,7 +132,8 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
 static sl_status open_file(sl_file_writer *w)
 {
     char *path;
-    SL_TRY(sl_txn_announce(w->txn, w->partition, w->name, w->prev_base_file ? "MERGE" : "CREATE"));
+    struct sl_planned_file file = {w->partition, w->name, w->prev_base_file ? "MERGE" : "CREATE"};
+    SL_TRY(sl_txn_announce(w->txn, &file));
     SL_TRY(sl_table_path(w->table, w->relative, &path));
     sl_status status = sl_storage_create(w->table->storage, path, &w->output);
     sl_free(path);
@@ -260,18 +261,18 @@ static void count_copied(sl_read_stats *stats, const struct sl_parquet_copied *b
     atomic_fetch_add(&stats->bytes_copied, after->bytes - before->bytes);
 }
 
-sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first,
-                              int64_t rows, sl_read_stats *stats)
+sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, const sl_parquet_units *units,
+                              size_t first, size_t count, sl_read_stats *stats)
 {
     struct sl_parquet_constant name = {sl_meta_names[SL_META_FILE_NAME], w->name};
     struct sl_parquet_copied before = sl_parquet_writer_copied(w->parquet);
-    int64_t group_first = 0;
-    for (size_t g = 0; g < group; g++)
+    int64_t group_first = 0, rows = units->rows[first + count] - units->rows[first];
+    for (size_t g = 0; g < units->group; g++)
         group_first += sl_parquet_row_group_rows(source, g);
-    SL_TRY_CTX(file_keys_add_copied(&w->keys, w->table, source, group_first + first, rows), "file %s",
-               w->relative);
-    SL_TRY_CTX(sl_parquet_writer_copy_rows(w->parquet, source, group, first, rows, &name,
-                                           w->file_name_index < 0 ? 0 : 1),
+    SL_TRY_CTX(file_keys_add_copied(&w->keys, w->table, source, group_first + units->rows[first], rows),
+               "file %s", w->relative);
+    SL_TRY_CTX(sl_parquet_writer_copy_units(w->parquet, units, first, count, &name,
+                                            w->file_name_index < 0 ? 0 : 1),
                "file %s", w->relative);
     struct sl_parquet_copied after = sl_parquet_writer_copied(w->parquet);
     count_copied(stats, &before, &after);
@@ -281,25 +282,27 @@ sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t grou
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
+const char *sl_file_writer_name(const sl_file_writer *w) { return w->name; }
 uint64_t sl_file_writer_bytes(const sl_file_writer *w) { return sl_parquet_writer_bytes(w->parquet); }
 int64_t sl_file_writer_rows(const sl_file_writer *w) { return w->rows; }
 
-static sl_status make_durable(sl_file_writer *w, struct sl_parquet_written *written)
+/* The file is whole; durable it is in time for the commit. */
+static sl_status make_whole(sl_file_writer *w, struct sl_parquet_written *written)
 {
     if (w->key_index >= 0)
         SL_TRY(file_keys_put(&w->keys, w->parquet));
     sl_parquet_writer *parquet = w->parquet;
     w->parquet = NULL;
     SL_TRY(sl_parquet_writer_finish(parquet, written));
-    sl_output *output = w->output;
+    sl_txn_finish_file(w->txn, w->output);
     w->output = NULL;
-    return sl_output_finish(output);
+    return SL_OK;
 }
 
 sl_status file_writer_close_named(sl_file_writer *w, struct sl_cdc_file *out)
 {
     struct sl_parquet_written written;
-    sl_status status = make_durable(w, &written);
+    sl_status status = make_whole(w, &written);
     if (status) {
         status = sl_context(status, "file %s", w->relative);
     } else {
@@ -314,7 +317,7 @@ sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, u
 {
     struct sl_parquet_written written;
     sl_status status = SL_OK;
-    SL_GO(make_durable(w, &written));
+    SL_GO(make_whole(w, &written));
     sl_write_stat stat = *counts;
     stat.partition = w->partition;
     stat.path = w->relative;

@@ -243,9 +243,11 @@ SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn 
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);
 /* Whether sl_file_writer_copy takes rows of the file. */
 bool sl_file_writer_can_copy(const sl_file_writer *w, const sl_parquet *source);
-/* Copies units of a row group (sl_parquet_copy_units), whose keys follow those written so far. */
-SL_MUST_USE sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, size_t group, int64_t first,
-                                          int64_t rows, sl_read_stats *stats);
+/* Copies units of a row group of `source`, whose keys follow those written so far. */
+SL_MUST_USE sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source,
+                                          const sl_parquet_units *units, size_t first, size_t count,
+                                          sl_read_stats *stats);
+const char *sl_file_writer_name(const sl_file_writer *w);
 uint64_t sl_file_writer_bytes(const sl_file_writer *w);
 int64_t sl_file_writer_rows(const sl_file_writer *w);
 /* Makes the file durable and adds its stat to the transaction; members of `stat` about names, places and

@@ -130,6 +130,7 @@ sl_status bucket_group_find(const sl_table *table, const sl_view *view, const ch
         return sl_bucket_file_id(bucket, false, out->file_id);
     snprintf(out->file_id, sizeof out->file_id, "%s", found->file_id);
     out->exists = found->slice_count > 0;
+    out->group = found;
     out->base = group_newest_base(found);
     return SL_OK;
 }

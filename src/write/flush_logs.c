@@ -13,6 +13,8 @@ struct flush_logs {
     sl_file_writer *rows, *deletes; /* NULL: not open */
     uint32_t version;               /* of the open ones */
     uint64_t roll_bytes;
+    bool notes_slice; /* `before` is what the logs stand on */
+    sl_read_slice before;
     sl_sorter *late_rows,
         *late_deletes; /* NULL: none came; sorted already, but a sorter keeps to the budget */
 };
@@ -41,6 +43,38 @@ static sl_status take_version(struct flush_logs *l)
     return SL_OK;
 }
 
+/* ---- the slice before ---------------------------------------------------------------------------------- */
+
+/* Where changes are kept the stat of a log tells what it stands on, so that a reader can say what it changed
+ * (spec/log-format.md 7): what is merged with it, also where a compaction is planned, and what this transaction wrote. */
+static sl_status note_slice(struct flush_logs *l)
+{
+    const sl_file_group *group = l->task->group->group;
+    bool found = false;
+    if (!l->task->flush->schema.cdc || l->notes_slice)
+        return SL_OK;
+    l->notes_slice = true;
+    if (!group)
+        return SL_OK;
+    SL_TRY(sl_group_read_slice(group, false, &l->before, &found));
+    sl_strings *logs = &l->task->group->logs_before;
+    for (size_t i = 0; found && logs->count == 0 && i < l->before.log_count; i++)
+        SL_TRY(sl_strings_add(logs, l->before.logs[i]->name));
+    return SL_OK;
+}
+
+static void tell_slice(const struct flush_logs *l, struct sl_file_spec *spec)
+{
+    const sl_file_group *group = l->task->group->group;
+    if (!l->notes_slice)
+        return;
+    spec->logs_before = &l->task->group->logs_before;
+    if (group && group->slice_count)
+        spec->prev_commit = group->slices[0].base_instant;
+    if (l->before.base)
+        spec->base_before = l->before.base->name;
+}
+
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 static sl_status log_close(struct flush_logs *l, sl_file_writer **w, bool is_deletes)
@@ -57,6 +91,8 @@ static sl_status log_close(struct flush_logs *l, sl_file_writer **w, bool is_del
         stat.num_updates = rows;
     else if (!is_deletes)
         stat.num_inserts = rows;
+    if (l->notes_slice)
+        SL_TRY(sl_strings_add(&l->task->group->logs_before, sl_file_writer_name(*w)));
     sl_file_writer *closing = *w;
     *w = NULL;
     SL_TRY(sl_file_writer_close(closing, &stat, &bytes));
@@ -89,6 +125,8 @@ static sl_status log_ready(struct flush_logs *l, enum sl_file_kind kind, sl_file
                                 .version = l->version,
                                 .task = l->task->number,
                                 .attempt = f->numbers.attempt};
+    SL_TRY(note_slice(l));
+    tell_slice(l, &spec);
     return sl_file_writer_open(f->table, f->txn, &f->schema, &spec, w);
 }
 
@@ -201,6 +239,7 @@ sl_status flush_to_logs(struct flush_task *t)
 done:
     sl_file_writer_abort(l.rows);
     sl_file_writer_abort(l.deletes);
+    sl_read_slice_free(&l.before);
     sl_sorter_free(l.late_rows);
     sl_sorter_free(l.late_deletes);
     return status;

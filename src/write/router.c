@@ -20,8 +20,10 @@ void router_init(struct router *r, const sl_table *table, const sl_type *schema,
 
 void router_free(struct router *r)
 {
-    for (size_t i = 0; i < r->group_count; i++)
+    for (size_t i = 0; i < r->group_count; i++) {
         sl_sorter_free(r->groups[i].sorter);
+        sl_strings_free(&r->groups[i].place.logs_before);
+    }
     for (size_t i = 0; i < r->partitions.count; i++)
         sl_free(r->groups_of[i]);
     sl_free(r->groups_of);

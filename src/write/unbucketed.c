@@ -112,10 +112,12 @@ static sl_status write_target(void *context, size_t index)
     SL_TRY(sl_check_cancel(&w->flush->table->runtime));
     if (t->group) {
         snprintf(group.file_id, sizeof group.file_id, "%s", t->group->file_id);
+        group.group = t->group;
         group.base = group_newest_base(t->group);
     }
-    SL_TRY_CTX(flush_into(w->flush, t->sorter, t->partition, &group, way, (uint32_t)index), "partition %s",
-               t->partition);
+    sl_status status = flush_into(w->flush, t->sorter, t->partition, &group, way, (uint32_t)index);
+    sl_strings_free(&group.logs_before);
+    SL_TRY_CTX(status, "partition %s", t->partition);
     sl_progress(&w->flush->table->runtime, "writing", atomic_fetch_add(&w->done, 1) + 1, w->targets.count);
     return SL_OK;
 }

@@ -7,10 +7,13 @@
 /* The file group of a bucket in a partition, as a view knows it. */
 struct bucket_group {
     char file_id[80];         /* a new one where the bucket has no group yet */
-    const sl_data_file *base; /* the newest; NULL: none */
-    bool exists;              /* it has a slice */
+    const sl_file_group *group; /* NULL: there is none yet */
+    const sl_data_file *base;   /* the newest; NULL: none */
+    bool exists;                /* it has a slice */
     uint32_t logs_written;    /* in this transaction: the last version taken */
     uint64_t rows_stamped;
+    /* in tables that keep changes: the slice's logs, and those of this transaction, once it wrote one */
+    sl_strings logs_before;
 };
 
 /* A file group that rows come for: those that wait, and where they go in the open transaction. */

@@ -16,7 +16,7 @@
 struct group_copy {
     sl_parquet_writer *w;
     const sl_parquet *source;
-    size_t group;
+    const struct unit_pages *pages; /* of the row group; not looked at when all of it is copied */
     const struct parquet_row_group *from;
     struct parquet_row_group *to;
     int64_t first, rows; /* of `from` */
@@ -41,6 +41,11 @@ SL_INLINE bool uses_dictionary(const struct parquet_page_header *header)
 /* Everything lives in the arena. Damage leaves no pages, it is no error: reading may still work. */
 SL_MUST_USE sl_status source_pages_load(const sl_parquet *p, size_t group, size_t leaf, sl_arena *arena,
                                         struct source_pages *out);
+/* Those of all leaves: looked at once, for what can be copied and for copying it. */
+struct unit_pages {
+    sl_arena *arena;
+    struct source_pages *leaves;
+};
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 

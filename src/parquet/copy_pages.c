@@ -14,36 +14,34 @@ struct part {
     size_t leaf;
     const struct parquet_column_chunk *from;
     struct parquet_column_meta *meta;
-    struct source_pages source;
+    const struct source_pages *source;
     size_t first, count; /* pages */
     bool dictionary;     /* comes along */
     int64_t distance;    /* that the data pages move */
 };
 
-static bool find_pages(struct part *part)
+/* Units begin and end where pages do. */
+static void find_pages(struct part *part)
 {
-    const struct parquet_offset_index *index = &part->source.index;
+    const struct parquet_offset_index *index = &part->source->index;
     int64_t end = part->c->first + part->c->rows;
     size_t i = 0;
-    while (i < index->page_count && index->pages[i].first_row < part->c->first)
+    while (index->pages[i].first_row < part->c->first)
         i++;
     part->first = i;
-    if (i == index->page_count || index->pages[i].first_row != part->c->first)
-        return false;
     while (i < index->page_count && index->pages[i].first_row < end)
         i++;
     part->count = i - part->first;
-    return i < index->page_count ? index->pages[i].first_row == end : end == part->c->from->num_rows;
 }
 
 static sl_status put_pages(struct part *part)
 {
     struct group_copy *c = part->c;
-    const struct parquet_page_location *first = &part->source.index.pages[part->first];
+    const struct parquet_page_location *first = &part->source->index.pages[part->first];
     const struct parquet_page_location *last = first + part->count - 1;
-    const struct parquet_page_location *dictionary = &part->source.dictionary_at;
+    const struct parquet_page_location *dictionary = &part->source->dictionary_at;
     for (size_t i = 0; i < part->count; i++)
-        part->dictionary |= uses_dictionary(&part->source.headers[part->first + i]);
+        part->dictionary |= uses_dictionary(&part->source->headers[part->first + i]);
     int64_t here = (int64_t)(sl_output_offset(c->w->output) - c->w->start);
     c->to->columns[part->leaf].file_offset = here;
     part->meta->dictionary_page_offset = part->dictionary ? here : -1;
@@ -104,10 +102,10 @@ static sl_status sum_headers(struct part *part)
     part->meta->encodings = encodings;
     part->meta->encoding_stats = stats;
     if (part->dictionary)
-        add_page(part, &part->source.dictionary, part->source.dictionary_at.compressed_size, encodings,
+        add_page(part, &part->source->dictionary, part->source->dictionary_at.compressed_size, encodings,
                  stats);
     for (size_t i = part->first; i < part->first + part->count; i++)
-        add_page(part, &part->source.headers[i], part->source.index.pages[i].compressed_size, encodings,
+        add_page(part, &part->source->headers[i], part->source->index.pages[i].compressed_size, encodings,
                  stats);
     return SL_OK;
 }
@@ -116,12 +114,15 @@ static sl_status sum_headers(struct part *part)
 
 static sl_status put_offset_index(struct part *part)
 {
+    const struct parquet_offset_index *all = &part->source->index;
     struct parquet_offset_index index = {
-        .pages = part->source.index.pages + part->first,
+        .pages = sl_arena_alloc(part->c->arena, part->count * sizeof *index.pages),
         .page_count = part->count,
-        .unencoded_bytes =
-            part->source.index.unencoded_bytes ? part->source.index.unencoded_bytes + part->first : NULL};
+        .unencoded_bytes = all->unencoded_bytes ? all->unencoded_bytes + part->first : NULL};
+    if (!index.pages)
+        return sl_nomem();
     for (size_t i = 0; i < part->count; i++) {
+        index.pages[i] = all->pages[part->first + i];
         index.pages[i].offset += part->distance;
         index.pages[i].first_row -= part->c->first;
     }
@@ -132,7 +133,7 @@ static sl_status put_offset_index(struct part *part)
 static bool counts_are_sound(const struct part *part, const struct parquet_column_index *index)
 {
     for (size_t i = 0; i < index->page_count; i++) {
-        int64_t values = part->source.headers[i].num_values;
+        int64_t values = part->source->headers[i].num_values;
         int64_t nulls = index->null_counts ? index->null_counts[i] : index->null_pages[i] ? values : 0;
         int64_t nans = index->nan_counts ? index->nan_counts[i] : 0;
         if (nulls < 0 || nulls > values || (index->null_pages[i] && nulls != values) || nans < 0 ||
@@ -159,7 +160,7 @@ static sl_status load_column_index(struct part *part, struct parquet_column_inde
         return SL_OK;
     }
     SL_TRY(status);
-    *usable = index->page_count == part->source.index.page_count && counts_are_sound(part, index);
+    *usable = index->page_count == part->source->index.page_count && counts_are_sound(part, index);
     return SL_OK;
 }
 
@@ -167,7 +168,7 @@ static sl_status load_column_index(struct part *part, struct parquet_column_inde
 static const int64_t *histograms_of_part(const struct part *part, const int64_t *all, size_t count,
                                          size_t levels)
 {
-    if (!all || levels < 2 || count % levels != 0 || count / levels != part->source.index.page_count)
+    if (!all || levels < 2 || count % levels != 0 || count / levels != part->source->index.page_count)
         return NULL;
     return all + part->first * levels;
 }
@@ -294,7 +295,7 @@ static sl_status sum_sizes(struct part *part, const struct parquet_column_index 
     const struct write_leaf *leaf = &part->c->w->layout.leaves[part->leaf];
     struct parquet_size_statistics *s = &part->meta->size_statistics;
     size_t definitions = (size_t)leaf->max_definition + 1, repetitions = (size_t)leaf->max_repetition + 1;
-    const int64_t *bytes = part->source.index.unencoded_bytes;
+    const int64_t *bytes = part->source->index.unencoded_bytes;
     s->unencoded_bytes = bytes && leaf->physical == PARQUET_BYTE_ARRAY ? 0 : -1;
     for (size_t i = part->first; i < part->first + part->count && s->unencoded_bytes >= 0; i++)
         if (bytes[i] < 0 || sl_add_overflows_i64(s->unencoded_bytes, bytes[i], &s->unencoded_bytes))
@@ -330,11 +331,13 @@ static sl_status copy_facts(struct part *part)
 sl_status copy_chunk_pages(struct group_copy *c, size_t leaf)
 {
     struct parquet_column_chunk *to = &c->to->columns[leaf];
-    struct part part = {.c = c, .leaf = leaf, .from = &c->from->columns[leaf], .meta = &to->meta};
+    struct part part = {.c = c,
+                        .leaf = leaf,
+                        .from = &c->from->columns[leaf],
+                        .meta = &to->meta,
+                        .source = &c->pages->leaves[leaf]};
     sl_arena_reset(c->arena);
-    SL_TRY(source_pages_load(c->source, c->group, leaf, c->arena, &part.source));
-    if (!find_pages(&part))
-        return sl_input("rows %" PRId64 " to %" PRId64 " are not whole pages", c->first, c->first + c->rows);
+    find_pages(&part);
     to->has_meta = true;
     to->column_index_offset = to->offset_index_offset = -1;
     *part.meta = (struct parquet_column_meta){

@@ -142,6 +142,13 @@ SL_MUST_USE sl_status sl_parquet_may_contain(const sl_parquet *p, size_t group, 
 SL_MUST_USE sl_status sl_parquet_may_contain_value(const sl_parquet *p, size_t group, int column,
                                                    const sl_array *array, int64_t row, bool *may);
 
+/* Buffers and decompressors that scans share: what one gives up another finds warm, where the system would have to be asked
+ * for new memory, page after page. Counted; thread-safe. */
+typedef struct sl_parquet_memory sl_parquet_memory;
+SL_MUST_USE sl_status sl_parquet_memory_new(size_t kept_bytes, sl_parquet_memory **out); /* that lie idle at most */
+sl_parquet_memory *sl_parquet_memory_ref(sl_parquet_memory *memory);
+void sl_parquet_memory_unref(sl_parquet_memory *memory); /* NULL is fine; arrays that live in it may live on */
+
 struct sl_parquet_scan_options {
     /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
     const char *const *columns;
@@ -150,7 +157,7 @@ struct sl_parquet_scan_options {
     const struct sl_row_range *ranges;
     size_t range_count;
     int64_t batch_rows; /* at most so many rows a batch; 0: 16384. Batches also end at row groups. */
-    size_t batch_bytes; /* soft bound on a batch's memory; 0: 64 MiB */
+    size_t batch_bytes; /* soft bound on a batch's memory, and on what is read ahead of it; 0: 64 MiB */
     /* String and binary columns may come with a dictionary. Not those inside lists, maps and structs: who bounds memory by
      * what rows take once they are copied out of their dictionaries (merge) has to look at the columns only. */
     bool keep_dictionary;
@@ -158,8 +165,7 @@ struct sl_parquet_scan_options {
     atomic_uint_fast64_t *bytes_read; /* counts compressed bytes read, for --explain; NULL: not counted */
     /* data pages decoded; passed over by the page index. NULL: not counted */
     atomic_uint_fast64_t *pages_read, *pages_skipped;
-    sl_stream
-        *beside; /* a scan that this one shares decompressors and memory with, and that outlives it; NULL */
+    sl_parquet_memory *memory; /* shared with other scans; NULL: the scan has its own */
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options,
                                       sl_stream **out);
@@ -246,29 +252,36 @@ SL_MUST_USE sl_status sl_parquet_writer_key_value(sl_parquet_writer *w, const ch
 
 /* Rows of another file can be copied as they are compressed, without decoding. What can be copied for itself is a unit: the
  * rows between two places at which the pages of every column begin; the whole row group where nothing tells its pages. */
-struct sl_parquet_units {
+typedef struct sl_parquet_units {
+    size_t group;
     size_t count;  /* 0 only for a row group without rows */
     int64_t *rows; /* of the row group: the first one of each unit, then the number of them all */
-};
-SL_MUST_USE sl_status sl_parquet_copy_units(const sl_parquet *p, size_t group, struct sl_parquet_units *out);
-void sl_parquet_units_free(struct sl_parquet_units *units);
+    const sl_parquet *source;
+    struct unit_pages *pages; /* what is known of them; NULL: the row group is the only unit */
+    unsigned refs;
+} sl_parquet_units; /* must not outlive the file */
+SL_MUST_USE sl_status sl_parquet_units_load(const sl_parquet *p, size_t group, sl_parquet_units **out);
+/* The whole row group as one unit, without looking for others. */
+SL_MUST_USE sl_status sl_parquet_units_whole(const sl_parquet *p, size_t group, sl_parquet_units **out);
+sl_parquet_units *sl_parquet_units_ref(sl_parquet_units *units);
+void sl_parquet_units_unref(sl_parquet_units *units); /* NULL is fine */
 
 /* Whether the writer takes rows of `source`: its schema must equal the writer's, leaf by leaf and in its physical form.
  * Files of parquet-mr before 1.8 have pages that only their own footer explains. */
 bool sl_parquet_writer_can_copy(const sl_parquet_writer *w, const sl_parquet *source);
-/* Copies whole units, rows [first, first + rows) of a row group, as a row group of their own: pages, statistics, page index
- * and size statistics, with their offsets moved; of most rows of the group also the Bloom filters. Bounds of some of the rows
- * are put together from those of their pages, where the index has them. Rows written before are closed as a row group.
- * Columns of `constants` are written anew: every row holds the same string. Rows that are no units and files of other columns
- * are SL_E_INPUT, old files (above) SL_E_UNSUPPORTED: decode them instead. Key-values of the file are not copied. */
+/* Copies units [first, first + count) of a row group, as a row group of their own: pages, statistics, page index and size
+ * statistics, with their offsets moved; of most rows of the group also the Bloom filters. Bounds of some of the rows are put
+ * together from those of their pages, where the index has them. Rows written before are closed as a row group. Columns of
+ * `constants` are written anew: every row holds the same string. Units that there are not and files of other columns are
+ * SL_E_INPUT, old files (above) SL_E_UNSUPPORTED: decode them instead. Key-values of the file are not copied. */
 struct sl_parquet_constant {
     const char *column; /* top-level name of a string column */
     const char *value;
 };
-SL_MUST_USE sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *source,
-                                                  size_t group, int64_t first, int64_t rows,
-                                                  const struct sl_parquet_constant *constants,
-                                                  size_t constant_count);
+SL_MUST_USE sl_status sl_parquet_writer_copy_units(sl_parquet_writer *w, const sl_parquet_units *units,
+                                                   size_t first, size_t count,
+                                                   const struct sl_parquet_constant *constants,
+                                                   size_t constant_count);
 SL_MUST_USE sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source,
                                                        size_t group,
                                                        const struct sl_parquet_constant *constants,

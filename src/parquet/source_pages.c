@@ -7,20 +7,20 @@
 #define HEADER_BYTES 1024 /* mostly some 30; statistics in it may be long */
 
 /* The header at `at`, which must end where the index says; *agrees false otherwise. */
-static sl_status load_header(const sl_parquet *p, const struct parquet_page_location *at, sl_arena *arena,
+static sl_status load_header(const sl_parquet *p, const struct parquet_page_location *at, sl_buf *scratch,
                              struct parquet_page_header *header, bool *agrees)
 {
-    const uint8_t *map = sl_file_memory(p->file), *data;
+    const uint8_t *map = sl_file_memory(p->file), *data = map ? map + at->offset : NULL;
     uint64_t offset = (uint64_t)at->offset;
     size_t all = (size_t)at->compressed_size, len = map || all < HEADER_BYTES ? all : HEADER_BYTES, bytes;
     bool truncated = true;
     *agrees = false;
     for (;; len = all) {
-        data = map ? map + offset : sl_arena_alloc(arena, len);
-        if (!data)
-            return sl_nomem();
-        if (!map)
-            SL_TRY(sl_file_read_at(p->file, offset, (uint8_t *)(uintptr_t)data, len));
+        if (!map) {
+            SL_TRY(sl_buf_reserve(scratch, len + 1));
+            SL_TRY(sl_file_read_at(p->file, offset, scratch->data, len));
+            data = scratch->data;
+        }
         sl_status status =
             parquet_page_header_decode(data, len, offset, header, &bytes, len < all ? &truncated : NULL);
         if (sl_status_code(status) == SL_E_CORRUPT) {
@@ -36,7 +36,7 @@ static sl_status load_header(const sl_parquet *p, const struct parquet_page_loca
 }
 
 /* Whatever lies in front of the first data page must be one dictionary page. */
-static sl_status load_dictionary(const sl_parquet *p, uint64_t start, sl_arena *arena, struct source_pages *s,
+static sl_status load_dictionary(const sl_parquet *p, uint64_t start, sl_buf *scratch, struct source_pages *s,
                                  bool *agrees)
 {
     uint64_t first = (uint64_t)s->index.pages[0].offset;
@@ -45,7 +45,7 @@ static sl_status load_dictionary(const sl_parquet *p, uint64_t start, sl_arena *
         return SL_OK;
     s->dictionary_at =
         (struct parquet_page_location){.offset = (int64_t)start, .compressed_size = (int32_t)(first - start)};
-    SL_TRY(load_header(p, &s->dictionary_at, arena, &s->dictionary, agrees));
+    SL_TRY(load_header(p, &s->dictionary_at, scratch, &s->dictionary, agrees));
     s->has_dictionary = true;
     *agrees = *agrees && s->dictionary.type == PARQUET_PAGE_DICTIONARY;
     return SL_OK;
@@ -67,20 +67,20 @@ static bool page_agrees(const sl_parquet *p, const struct source_pages *s, size_
            (header->type == PARQUET_PAGE_DATA_V2 && header->num_rows == rows);
 }
 
-static sl_status load_pages(const sl_parquet *p, size_t group, size_t leaf, sl_arena *arena,
+static sl_status load_pages(const sl_parquet *p, size_t group, size_t leaf, sl_arena *arena, sl_buf *scratch,
                             struct source_pages *s, bool *agrees)
 {
     const struct parquet_row_group *g = &p->meta.row_groups[group];
     uint64_t start, end;
     SL_TRY(parquet_chunk_extent(p, &g->columns[leaf].meta, &start, &end));
-    SL_TRY(load_dictionary(p, start, arena, s, agrees));
+    SL_TRY(load_dictionary(p, start, scratch, s, agrees));
     size_t count = s->index.page_count;
     s->headers = sl_arena_alloc(arena, count * sizeof *s->headers);
     if (!s->headers)
         return sl_nomem();
     for (size_t i = 0; i < count && *agrees; i++) {
         int64_t next = i + 1 < count ? s->index.pages[i + 1].first_row : g->num_rows;
-        SL_TRY(load_header(p, &s->index.pages[i], arena, &s->headers[i], agrees));
+        SL_TRY(load_header(p, &s->index.pages[i], scratch, &s->headers[i], agrees));
         *agrees = *agrees && page_agrees(p, s, i, leaf, next - s->index.pages[i].first_row);
     }
     *agrees = *agrees && (uint64_t)s->index.pages[count - 1].offset +
@@ -93,12 +93,14 @@ sl_status source_pages_load(const sl_parquet *p, size_t group, size_t leaf, sl_a
                             struct source_pages *out)
 {
     bool agrees;
+    sl_buf scratch = {0};
     *out = (struct source_pages){0};
     SL_TRY(parquet_offset_index_load(p, group, leaf, arena, &out->index));
     if (out->index.page_count == 0)
         return SL_OK;
-    SL_TRY(load_pages(p, group, leaf, arena, out, &agrees));
-    if (!agrees)
+    sl_status status = load_pages(p, group, leaf, arena, &scratch, out, &agrees);
+    sl_buf_free(&scratch);
+    if (status || !agrees)
         *out = (struct source_pages){0};
-    return SL_OK;
+    return status;
 }

@@ -65,7 +65,7 @@ static sl_status fill_constant(struct leaf_writer *leaf, struct write_scratch *s
 {
     sl_array *array;
     int64_t piece = rows < CONSTANT_ROWS ? rows : CONSTANT_ROWS;
-    SL_TRY(sl_array_constant_string(value, strlen(value), piece, &array));
+    SL_TRY(sl_array_repeated_string(value, strlen(value), piece, &array));
     sl_status status = SL_OK;
     for (int64_t done = 0; done < rows && !status; done += piece) {
         int64_t n = rows - done < piece ? rows - done : piece;
@@ -164,31 +164,40 @@ bool sl_parquet_writer_can_copy(const sl_parquet_writer *w, const sl_parquet *so
     return !sl_status_ignore(check_source(w, source));
 }
 
-sl_status sl_parquet_writer_copy_rows(sl_parquet_writer *w, const sl_parquet *source, size_t group,
-                                      int64_t first, int64_t rows,
-                                      const struct sl_parquet_constant *constants, size_t count)
+/* Units are all rows of their group from the first one's on, or some that are known by their pages. */
+static sl_status check_units(const sl_parquet_units *units, size_t first, size_t count)
 {
+    if (first > units->count || count > units->count - first)
+        return sl_input("no %zu units from unit %zu on in a row group of %zu", count, first, units->count);
+    if (units->rows[first + count] - units->rows[first] >
+        INT32_MAX) /* also a claim that costs its writer nothing */
+        return sl_unsupported("copying more than 2^31 rows of a row group");
+    return SL_OK;
+}
+
+sl_status sl_parquet_writer_copy_units(sl_parquet_writer *w, const sl_parquet_units *units, size_t first,
+                                       size_t count, const struct sl_parquet_constant *constants,
+                                       size_t constant_count)
+{
+    const sl_parquet *source = units->source;
     if (w->failed)
         return sl_internal("a Parquet writer was used after it failed");
-    if (group >= source->meta.row_group_count)
-        return sl_input("no row group %zu in a file of %zu", group, source->meta.row_group_count);
-    const struct parquet_row_group *from = &source->meta.row_groups[group];
-    if (first < 0 || rows < 0 || first > from->num_rows || rows > from->num_rows - first)
-        return sl_input("no %" PRId64 " rows from row %" PRId64 " on in a row group of %" PRId64, rows, first,
-                        from->num_rows);
+    SL_TRY(check_units(units, first, count));
     SL_TRY(check_source(w, source));
-    SL_TRY(check_constants(w, constants, count));
-    if (rows == 0)
+    SL_TRY(check_constants(w, constants, constant_count));
+    if (count == 0)
         return SL_OK;
-    if (rows > INT32_MAX) /* also a claim that costs its writer nothing */
-        return sl_unsupported("copying a row group of more than 2^31 rows");
-    struct group_copy c = {
-        .w = w, .source = source, .group = group, .from = from, .first = first, .rows = rows};
-    sl_status status = add_group(&c, constants, count);
+    struct group_copy c = {.w = w,
+                           .source = source,
+                           .pages = units->pages,
+                           .from = &source->meta.row_groups[units->group],
+                           .first = units->rows[first],
+                           .rows = units->rows[first + count] - units->rows[first]};
+    sl_status status = add_group(&c, constants, constant_count);
     sl_arena_free(c.arena);
     sl_buf_free(&c.buffer);
     w->failed = status != SL_OK;
-    return sl_context(status, "row group %zu of %s", group, sl_file_path(source->file));
+    return sl_context(status, "row group %zu of %s", units->group, sl_file_path(source->file));
 }
 
 struct sl_parquet_copied sl_parquet_writer_copied(const sl_parquet_writer *w) { return w->copied; }
@@ -196,6 +205,9 @@ struct sl_parquet_copied sl_parquet_writer_copied(const sl_parquet_writer *w) { 
 sl_status sl_parquet_writer_copy_row_group(sl_parquet_writer *w, const sl_parquet *source, size_t group,
                                            const struct sl_parquet_constant *constants, size_t count)
 {
-    int64_t rows = group < source->meta.row_group_count ? source->meta.row_groups[group].num_rows : 0;
-    return sl_parquet_writer_copy_rows(w, source, group, 0, rows, constants, count);
+    sl_parquet_units *units;
+    SL_TRY(sl_parquet_units_whole(source, group, &units));
+    sl_status status = sl_parquet_writer_copy_units(w, units, 0, units->count, constants, count);
+    sl_parquet_units_unref(units);
+    return status;
 }

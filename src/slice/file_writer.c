@@ -271,9 +271,9 @@ sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source, const sl_pa
         group_first += sl_parquet_row_group_rows(source, g);
     SL_TRY_CTX(file_keys_add_copied(&w->keys, w->table, source, group_first + units->rows[first], rows),
                "file %s", w->relative);
-    SL_TRY_CTX(sl_parquet_writer_copy_units(w->parquet, units, first, count, &name,
-                                            w->file_name_index < 0 ? 0 : 1),
-               "file %s", w->relative);
+    SL_TRY_CTX(
+        sl_parquet_writer_copy_units(w->parquet, units, first, count, &name, w->file_name_index < 0 ? 0 : 1),
+        "file %s", w->relative);
     struct sl_parquet_copied after = sl_parquet_writer_copied(w->parquet);
     count_copied(stats, &before, &after);
     w->rows += rows;

@@ -1,9 +1,10 @@
 /*
  * Rows of a base file, or of a log, that go into the next base as they are compressed (spec/parquet.md 12).
  *
- * The merge asks at the start of each unit (sl_parquet_copy_units) which of the next ones lie below all other sources.
- * The upper bound of a unit's keys comes from the key column's page index or statistics; it may be cut, but never below
- * the largest key. Duplicates inside the base are handed through (spec/lsm-layout.md 8.3), so copying is right for them.
+ * The merge asks at the start of each page of keys which of the next units (sl_parquet_units) lie below all other sources.
+ * The upper bound of a page's keys comes from the key column's page index or statistics; it may be cut, but never below
+ * the largest key. Where no page is below the bound, nobody looks for units: a look at the pages of all columns is not
+ * cheap. Duplicates inside the base are handed through (spec/lsm-layout.md 8.3), so copying is right for them.
  * A log must not have any, nor rows that are marked as deletes: its keys and marks are decoded, which is still much less
  * than all columns.
  */
@@ -15,8 +16,8 @@
 #define STRETCH_ROWS  30000
 
 struct piece {
-    size_t group;
-    int64_t first, rows; /* of the row group */
+    sl_parquet_units *units;
+    size_t first, count;
 };
 
 struct run_copy {
@@ -32,8 +33,8 @@ struct run_copy {
     /* the row group that was looked at last */
     size_t group;        /* SIZE_MAX: none */
     int64_t group_first; /* row of the file */
-    struct sl_parquet_units units;
     struct sl_parquet_page_bounds keys;
+    sl_parquet_units *units; /* NULL: not looked for yet */
     /* what was offered */
     struct piece *pieces;
     size_t piece_count, piece_cap;
@@ -62,9 +63,17 @@ sl_status run_copy_new(sl_source *source, sl_stream *scan, const struct sl_run_o
 
 static void close_group(struct run_copy *c)
 {
-    sl_parquet_units_free(&c->units);
+    sl_parquet_units_unref(c->units);
     sl_parquet_page_bounds_free(&c->keys);
+    c->units = NULL;
     c->group = SIZE_MAX;
+}
+
+static void drop_pieces(struct run_copy *c)
+{
+    for (size_t i = 0; i < c->piece_count; i++)
+        sl_parquet_units_unref(c->pieces[i].units);
+    c->piece_count = 0;
 }
 
 void run_copy_free(struct run_copy *c)
@@ -72,19 +81,19 @@ void run_copy_free(struct run_copy *c)
     if (!c)
         return;
     close_group(c);
+    drop_pieces(c);
     sl_free(c->flag);
     sl_free(c->pieces);
     sl_free(c);
 }
 
-/* ---- units --------------------------------------------------------------------------------------------- */
+/* ---- pages of keys ------------------------------------------------------------------------------------- */
 
 static sl_status open_group(struct run_copy *c, size_t group, int64_t first)
 {
     if (c->group == group)
         return SL_OK;
     close_group(c);
-    SL_TRY(sl_parquet_copy_units(c->source->parquet, group, &c->units));
     SL_TRY(slice_key_pages(c->source->parquet, group, &c->keys));
     c->group = group;
     c->group_first = first;
@@ -107,13 +116,18 @@ static sl_status open_group_of(struct run_copy *c, int64_t row, bool *found)
     return SL_OK;
 }
 
-/* The first unit of the open group that begins at or behind row `row` of the file; units.count: none. */
-static size_t unit_at(const struct run_copy *c, int64_t row)
+static int64_t group_end(const struct run_copy *c)
 {
-    size_t low = 0, high = c->units.count;
+    return c->group_first + sl_parquet_row_group_rows(c->source->parquet, c->group);
+}
+
+/* The first page of the open group that begins at or behind row `row` of the file; keys.page_count: none. */
+static size_t page_from(const struct run_copy *c, int64_t row)
+{
+    size_t low = 0, high = c->keys.page_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (c->group_first + c->units.rows[middle] < row)
+        if (c->keys.pages[middle].first_row < row)
             low = middle + 1;
         else
             high = middle;
@@ -121,24 +135,31 @@ static size_t unit_at(const struct run_copy *c, int64_t row)
     return low;
 }
 
-/* Whether all keys of a unit are below the bound. */
-static bool unit_is_below(const struct run_copy *c, size_t unit, const uint8_t *bound, size_t len)
+static int64_t page_start(const struct run_copy *c, size_t page)
 {
-    int64_t first = c->group_first + c->units.rows[unit], end = c->group_first + c->units.rows[unit + 1];
-    for (size_t i = 0; i < c->keys.page_count && bound; i++) {
-        const struct sl_parquet_page_info *page = &c->keys.pages[i];
-        size_t max_len;
-        if (page->first_row >= end)
-            break;
-        if (page->first_row + page->rows <= first)
-            continue;
-        if (!page->has_bounds)
-            return false;
-        const uint8_t *max = sl_bytes_at(c->keys.max, (int64_t)i, &max_len);
-        if (bytes_compare(max, max_len, bound, len) >= 0)
-            return false;
-    }
-    return true;
+    return page < c->keys.page_count ? c->keys.pages[page].first_row : group_end(c);
+}
+
+static bool page_is_below(const struct run_copy *c, size_t page, const uint8_t *bound, size_t len)
+{
+    size_t max_len;
+    if (!bound)
+        return true;
+    if (!c->keys.pages[page].has_bounds)
+        return false;
+    const uint8_t *max = sl_bytes_at(c->keys.max, (int64_t)page, &max_len);
+    return bytes_compare(max, max_len, bound, len) < 0;
+}
+
+/* The row up to which all pages from the one that begins at row `row` on are below the bound; `row` when none begins there. */
+static int64_t rows_below_end(const struct run_copy *c, int64_t row, const uint8_t *bound, size_t len)
+{
+    size_t page = page_from(c, row);
+    if (page_start(c, page) != row)
+        return row;
+    while (page < c->keys.page_count && page_is_below(c, page, bound, len))
+        page++;
+    return page_start(c, page);
 }
 
 /* ---- reading around them ------------------------------------------------------------------------------- */
@@ -147,8 +168,7 @@ sl_status run_copy_before(struct run_copy *c)
 {
     bool found;
     SL_TRY(open_group_of(c, c->at, &found));
-    sl_parquet_scan_steer(c->scan, c->at,
-                          found ? c->group_first + c->units.rows[unit_at(c, c->at + 1)] : c->at);
+    sl_parquet_scan_steer(c->scan, c->at, found ? page_start(c, page_from(c, c->at + 1)) : c->at);
     return SL_OK;
 }
 
@@ -156,17 +176,20 @@ void run_copy_after(struct run_copy *c, int64_t rows) { c->at += rows; }
 
 /* ---- stretches ----------------------------------------------------------------------------------------- */
 
-static sl_status add_piece(struct run_copy *c, int64_t first, int64_t rows)
+/* Takes over the units. */
+static sl_status add_piece(struct run_copy *c, sl_parquet_units *units, size_t first, size_t count)
 {
     if (c->piece_count == c->piece_cap) {
         size_t cap = c->piece_cap ? c->piece_cap * 2 : 4;
         struct piece *grown = sl_realloc_array(c->pieces, cap, sizeof *grown);
-        if (!grown)
+        if (!grown) {
+            sl_parquet_units_unref(units);
             return sl_nomem();
+        }
         c->pieces = grown;
         c->piece_cap = cap;
     }
-    c->pieces[c->piece_count++] = (struct piece){c->group, first, rows};
+    c->pieces[c->piece_count++] = (struct piece){units, first, count};
     return SL_OK;
 }
 
@@ -176,24 +199,57 @@ struct stretch {
     bool whole_group; /* one at least */
 };
 
-/* The units of the open group from row `at` of the file on that are below the bound; *end: all up to its end are. */
+static sl_status add_whole_group(struct run_copy *c, struct stretch *s)
+{
+    sl_parquet_units *units;
+    SL_TRY(sl_parquet_units_whole(c->source->parquet, c->group, &units));
+    s->units++;
+    s->rows += units->rows[units->count];
+    s->whole_group = true;
+    return add_piece(c, units, 0, units->count);
+}
+
+/* The first unit that begins at or behind a row of the group. */
+static size_t unit_from(const sl_parquet_units *units, int64_t row)
+{
+    size_t unit = 0;
+    while (unit < units->count && units->rows[unit] < row)
+        unit++;
+    return unit;
+}
+
+/* The units in the rows [first, end) of the open group, if one begins at the first. */
+static sl_status add_units(struct run_copy *c, int64_t first, int64_t end, struct stretch *s)
+{
+    if (!c->units)
+        SL_TRY(sl_parquet_units_load(c->source->parquet, c->group, &c->units));
+    const int64_t *rows = c->units->rows;
+    size_t unit = unit_from(c->units, first), last = unit;
+    if (unit == c->units->count || rows[unit] != first)
+        return SL_OK;
+    while (last < c->units->count && rows[last + 1] <= end)
+        last++;
+    if (last == unit)
+        return SL_OK;
+    s->units += last - unit;
+    s->rows += rows[last] - first;
+    return add_piece(c, sl_parquet_units_ref(c->units), unit, last - unit);
+}
+
+/* What of the open group from row `at` of the file on is below the bound; *end: all up to its end is. */
 static sl_status extend_in_group(struct run_copy *c, int64_t at, const uint8_t *bound, size_t len,
                                  struct stretch *s, bool *end)
 {
-    size_t first = unit_at(c, at), unit = first;
+    int64_t below = rows_below_end(c, at, bound, len), before = s->rows;
     *end = false;
-    if (first == c->units.count || c->group_first + c->units.rows[first] != at)
+    if (below == at)
         return SL_OK;
-    while (unit < c->units.count && unit_is_below(c, unit, bound, len))
-        unit++;
-    *end = unit == c->units.count;
-    int64_t rows = c->units.rows[unit] - c->units.rows[first];
-    if (rows == 0)
-        return SL_OK;
-    s->units += unit - first;
-    s->rows += rows;
-    s->whole_group = s->whole_group || unit - first == c->units.count;
-    return add_piece(c, c->units.rows[first], rows);
+    if (at == c->group_first && below == group_end(c))
+        SL_TRY(add_whole_group(c, s));
+    else
+        SL_TRY(add_units(c, at - c->group_first, below - c->group_first, s));
+    *end = at + s->rows - before == group_end(c);
+    return SL_OK;
 }
 
 static bool is_worth_it(const struct run_copy *c, const struct stretch *s)
@@ -283,7 +339,7 @@ static sl_status find_stretch(struct run_copy *c, const uint8_t *bound, size_t l
 {
     bool more = true;
     *s = (struct stretch){0};
-    c->piece_count = 0;
+    drop_pieces(c);
     while (more) {
         SL_TRY(open_group_of(c, c->at + s->rows, &more));
         if (more)
@@ -319,9 +375,9 @@ static sl_status copy(void *context)
     struct run_copy *c = context;
     for (size_t i = 0; i < c->piece_count; i++) {
         const struct piece *p = &c->pieces[i];
-        SL_TRY(sl_file_writer_copy(c->to, c->source->parquet, p->group, p->first, p->rows, c->stats));
+        SL_TRY(sl_file_writer_copy(c->to, c->source->parquet, p->units, p->first, p->count, c->stats));
     }
-    c->piece_count = 0;
+    drop_pieces(c);
     return SL_OK;
 }
 

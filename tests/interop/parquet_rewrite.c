@@ -94,14 +94,13 @@ static void write_rows(sl_parquet *p, sl_parquet_writer *w)
 
 static void copy_rows(sl_parquet *p, sl_parquet_writer *w, size_t group)
 {
-    struct sl_parquet_units units;
-    CHECK(sl_parquet_copy_units(p, group, &units));
-    for (size_t i = 0, n; i < units.count; i += n) {
-        n = units.count - i < copy ? units.count - i : copy;
-        CHECK(sl_parquet_writer_copy_rows(w, p, group, units.rows[i], units.rows[i + n] - units.rows[i],
-                                          &constant, constant.column ? 1 : 0));
+    sl_parquet_units *units;
+    CHECK(sl_parquet_units_load(p, group, &units));
+    for (size_t i = 0, n; i < units->count; i += n) {
+        n = units->count - i < copy ? units->count - i : copy;
+        CHECK(sl_parquet_writer_copy_units(w, units, i, n, &constant, constant.column ? 1 : 0));
     }
-    sl_parquet_units_free(&units);
+    sl_parquet_units_unref(units);
 }
 
 int main(int argc, char **argv)

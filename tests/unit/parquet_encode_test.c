@@ -572,21 +572,20 @@ static void test_copy_units(void **state)
     sl_parquet *p, *copy;
     sl_output *output;
     sl_parquet_writer *w;
-    struct sl_parquet_units units;
+    sl_parquet_units *units;
     OK(sl_schema_parse("key string, n long, l list<int>", &schema));
     struct sl_parquet_write_options options = {
         .codec = SL_CODEC_ZSTD, .size_statistics = true, .page_rows = 100};
     write_file(schema, &options, 950, &data);
     open_buf(&data, &file, &p);
-    OK(sl_parquet_copy_units(p, 0, &units));
-    assert_int_equal(units.count, 10);
-    assert_int_equal(units.rows[7], 700);
-    assert_int_equal(units.rows[10], 950);
-    sl_parquet_units_free(&units);
+    OK(sl_parquet_units_load(p, 0, &units));
+    assert_int_equal(units->count, 10);
+    assert_int_equal(units->rows[7], 700);
+    assert_int_equal(units->rows[10], 950);
     OK(sl_output_to_buf(&copied, &output));
     OK(sl_parquet_writer_new(output, schema, &options, &w));
-    OK(sl_parquet_writer_copy_rows(w, p, 0, 300, 400, NULL, 0));
-    FAILS(sl_parquet_writer_copy_rows(w, p, 0, 900, 100, NULL, 0), SL_E_INPUT, "no 100 rows from row 900");
+    OK(sl_parquet_writer_copy_units(w, units, 3, 4, NULL, 0));
+    FAILS(sl_parquet_writer_copy_units(w, units, 9, 2, NULL, 0), SL_E_INPUT, "no 2 units from unit 9");
     OK(sl_parquet_writer_finish(w, NULL));
     OK(sl_output_finish(output));
     open_buf(&copied, &copy_file, &copy);
@@ -610,12 +609,7 @@ static void test_copy_units(void **state)
     sl_parquet_close(copy);
     sl_file_close(copy_file);
     sl_buf_free(&copied);
-    OK(sl_output_to_buf(&copied, &output));
-    OK(sl_parquet_writer_new(output, schema, &options, &w));
-    FAILS(sl_parquet_writer_copy_rows(w, p, 0, 300, 450, NULL, 0), SL_E_INPUT, "are not whole pages");
-    sl_parquet_writer_free(w);
-    sl_output_abort(output);
-    sl_buf_free(&copied);
+    sl_parquet_units_unref(units);
     sl_parquet_close(p);
     sl_file_close(file);
     sl_buf_free(&data);
@@ -710,12 +704,11 @@ static const struct sl_parquet_write_options all_options = {.codec = SL_CODEC_ZS
 
 static sl_status copy_last_unit(sl_parquet_writer *w, const sl_parquet *source)
 {
-    struct sl_parquet_units units;
-    SL_TRY(sl_parquet_copy_units(source, 0, &units));
-    int64_t *rows = units.rows + (units.count ? units.count - 1 : 0);
+    sl_parquet_units *units;
+    SL_TRY(sl_parquet_units_load(source, 0, &units));
     sl_status status =
-        units.count ? sl_parquet_writer_copy_rows(w, source, 0, rows[0], rows[1] - rows[0], NULL, 0) : SL_OK;
-    sl_parquet_units_free(&units);
+        units->count ? sl_parquet_writer_copy_units(w, units, units->count - 1, 1, NULL, 0) : SL_OK;
+    sl_parquet_units_unref(units);
     return status;
 }
 

@@ -439,7 +439,7 @@ static size_t random_columns(const sl_type *schema, struct sl_parquet_column_opt
 }
 
 /* Every leaf ends its page at each multiple of page_rows: there a unit begins. */
-static void check_units(const struct sl_parquet_units *units, int64_t rows,
+static void check_units(const sl_parquet_units *units, int64_t rows,
                         const struct sl_parquet_write_options *options)
 {
     assert_int_equal(units->rows[units->count], rows);
@@ -477,18 +477,17 @@ static void copy_group(sl_parquet_writer *w, const sl_parquet *p, size_t group,
                        const struct sl_parquet_constant *constant,
                        const struct sl_parquet_write_options *options)
 {
-    struct sl_parquet_units units;
+    sl_parquet_units *units;
     size_t most = 1 + random_below(20);
-    OK(sl_parquet_copy_units(p, group, &units));
-    check_units(&units, sl_parquet_row_group_rows(p, group), options);
+    OK(sl_parquet_units_load(p, group, &units));
+    check_units(units, sl_parquet_row_group_rows(p, group), options);
     if (random_below(4) == 0)
         most = SIZE_MAX;
-    for (size_t i = 0, n; i < units.count; i += n) {
-        n = units.count - i < most ? units.count - i : 1 + random_below(most);
-        OK(sl_parquet_writer_copy_rows(w, p, group, units.rows[i], units.rows[i + n] - units.rows[i],
-                                       constant, constant->column ? 1 : 0));
+    for (size_t i = 0, n; i < units->count; i += n) {
+        n = units->count - i < most ? units->count - i : 1 + random_below(most);
+        OK(sl_parquet_writer_copy_units(w, units, i, n, constant, constant->column ? 1 : 0));
     }
-    sl_parquet_units_free(&units);
+    sl_parquet_units_unref(units);
 }
 
 /* The rows of `p` once more, its row groups copied and `batch` written in between; column `renamed` is written anew. */

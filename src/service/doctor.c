@@ -101,6 +101,7 @@ static sl_status check_all(struct doctor *d)
         SL_TRY(doctor_fault(d, "schema", "", status));
     SL_TRY(doctor_check_commits(d));
     SL_TRY(doctor_check_names(d));
+    SL_TRY(doctor_check_missing_changes(d));
     if (!d->schema)
         return SL_OK;
     SL_TRY(doctor_check_files(d));
@@ -109,8 +110,10 @@ static sl_status check_all(struct doctor *d)
 
 static void doctor_free(struct doctor *d)
 {
-    for (size_t i = 0; i < d->named_count; i++)
+    for (size_t i = 0; i < d->named_count; i++) {
         sl_free(d->named[i].path);
+        sl_free(d->named[i].beside);
+    }
     sl_free(d->named);
     sl_strings_free(&d->replaced);
     sl_type_unref(d->data);

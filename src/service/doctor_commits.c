@@ -12,31 +12,60 @@ static json_int_t number(const json_t *stat, const char *name)
     return json_integer_value(json_object_get(stat, name));
 }
 
-static sl_status name_file(struct doctor *d, const sl_instant *instant, const json_t *stat)
+/* Takes over the file's texts, also on failure. */
+static sl_status name_file(struct doctor *d, const sl_instant *instant, struct named_file named)
+{
+    if (d->named_count == d->named_cap) {
+        size_t cap = d->named_cap ? 2 * d->named_cap : 64;
+        struct named_file *grown = sl_realloc_array(d->named, cap, sizeof *grown);
+        if (!grown) {
+            sl_free(named.path);
+            sl_free(named.beside);
+            return sl_nomem();
+        }
+        d->named = grown;
+        d->named_cap = cap;
+    }
+    struct named_file *f = &d->named[d->named_count++];
+    *f = named;
+    if (!f->path)
+        return sl_nomem();
+    const char *slash = strrchr(f->path, '/');
+    memcpy(f->instant, instant->requested, SL_INSTANT_BYTES);
+    sl_file_name_parse(slash ? slash + 1 : f->path, &f->parts);
+    return SL_OK;
+}
+
+static sl_status name_changes(struct doctor *d, const sl_instant *instant, const char *base,
+                              const json_t *stat)
+{
+    const char *path;
+    json_t *bytes;
+    int64_t most = number(stat, "numInserts") + number(stat, "numUpdateWrites") + number(stat, "numDeletes");
+    json_object_foreach(json_object_get(stat, "cdcStats"), path, bytes)
+    {
+        struct named_file named = {.path = sl_strdup(path),
+                                   .bytes = json_integer_value(bytes),
+                                   .rows = most,
+                                   .beside = sl_strdup(base)};
+        SL_TRY(name_file(d, instant, named));
+        if (!named.beside)
+            return sl_nomem();
+    }
+    return SL_OK;
+}
+
+static sl_status name_files(struct doctor *d, const sl_instant *instant, const json_t *stat)
 {
     const char *path = json_string_value(json_object_get(stat, "path"));
     if (!path) /* a stat of a task that wrote no file */
         return SL_OK;
-    if (d->named_count == d->named_cap) {
-        size_t cap = d->named_cap ? 2 * d->named_cap : 64;
-        struct named_file *grown = sl_realloc_array(d->named, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        d->named = grown;
-        d->named_cap = cap;
-    }
-    struct named_file *f = &d->named[d->named_count];
-    const char *slash = strrchr(path, '/');
-    *f = (struct named_file){.path = sl_strdup(path),
-                             .bytes = number(stat, "fileSizeInBytes"),
-                             .rows = number(stat, "numWrites"),
-                             .deletes = number(stat, "numDeletes")};
-    if (!f->path)
-        return sl_nomem();
-    memcpy(f->instant, instant->requested, SL_INSTANT_BYTES);
-    sl_file_name_parse(slash ? slash + 1 : path, &f->parts);
-    d->named_count++;
-    return SL_OK;
+    SL_TRY(name_file(d, instant,
+                     (struct named_file){.path = sl_strdup(path),
+                                         .bytes = number(stat, "fileSizeInBytes"),
+                                         .rows = number(stat, "numWrites"),
+                                         .deletes = number(stat, "numDeletes")}));
+    return name_changes(d, instant, path, stat);
 }
 
 static sl_status note_replaced(struct doctor *d, const json_t *commit)
@@ -65,7 +94,7 @@ static sl_status take_commit(struct doctor *d, const sl_instant *instant)
         return SL_OK; /* the timeline's check told */
     sl_status status = note_replaced(d, commit);
     json_object_foreach(json_object_get(commit, "partitionToWriteStats"), partition, stats)
-        json_array_foreach(stats, i, stat) if (!status) status = name_file(d, instant, stat);
+        json_array_foreach(stats, i, stat) if (!status) status = name_files(d, instant, stat);
     json_decref(commit);
     return status;
 }
@@ -75,21 +104,16 @@ static int named_compare(const void *a, const void *b)
     return strcmp(((const struct named_file *)a)->path, ((const struct named_file *)b)->path);
 }
 
-static struct named_file *find_named(const struct doctor *d, const char *path)
+struct named_file *doctor_named(const struct doctor *d, const char *path)
 {
     const struct named_file wanted = {.path = (char *)(uintptr_t)path};
     return d->named_count ? bsearch(&wanted, d->named, d->named_count, sizeof *d->named, named_compare)
                           : NULL;
 }
 
-const struct named_file *doctor_named(const struct doctor *d, const char *path)
-{
-    return find_named(d, path);
-}
-
 /* ---- what is there ------------------------------------------------------------------------------------- */
 
-static bool commit_is_active(const struct doctor *d, const char *instant)
+bool doctor_commit_is_active(const struct doctor *d, const char *instant)
 {
     for (size_t i = 0; i < d->view.timeline.count; i++)
         if (strcmp(d->view.timeline.instants[i].requested, instant) == 0 &&
@@ -102,7 +126,7 @@ static sl_status check_listed(struct doctor *d, const char *partition, const sl_
 {
     char *path;
     SL_TRY(sl_path_join(partition, file->name, &path));
-    struct named_file *named = find_named(d, path);
+    struct named_file *named = doctor_named(d, path);
     sl_status status = SL_OK;
     if (named) {
         named->listed = true;
@@ -112,7 +136,7 @@ static sl_status check_listed(struct doctor *d, const char *partition, const sl_
             status =
                 doctor_find(d, DOCTOR_ERROR, "size", path, "%" PRIu64 " bytes, but commit %s says %" PRId64,
                             file->size, named->instant, named->bytes);
-    } else if (commit_is_active(d, file->parts.instant)) {
+    } else if (doctor_commit_is_active(d, file->parts.instant)) {
         status = doctor_find(d, DOCTOR_ERROR, "stranger", path,
                              "readers count this file, but commit %s does not name it", file->parts.instant);
     }

@@ -11,7 +11,8 @@ struct named_file {
     char instant[SL_INSTANT_BYTES];
     struct sl_file_name parts;
     int64_t bytes, rows, deletes;
-    bool listed; /* a file of this path is there */
+    bool listed;  /* a file of this path is there */
+    char *beside; /* of a change data log: the base file whose stat names it; `rows`: no more changes than that */
 };
 
 struct doctor {
@@ -40,6 +41,11 @@ SL_MUST_USE sl_status doctor_check_commits(struct doctor *d); /* what commits sa
 SL_MUST_USE sl_status doctor_check_names(struct doctor *d);
 SL_MUST_USE sl_status doctor_check_files(struct doctor *d); /* footers; deep: every row */
 SL_MUST_USE sl_status doctor_check_keys(struct doctor *d);  /* deep: uniqueness in what a reader sees */
-const struct named_file *doctor_named(const struct doctor *d, const char *path);
+struct named_file *doctor_named(const struct doctor *d, const char *path); /* NULL: no commit names it */
+bool doctor_commit_is_active(const struct doctor *d, const char *instant); /* completed, and not archived */
+/* A change data log that lies in a partition; then, when all were looked at, those that do not. */
+SL_MUST_USE sl_status doctor_check_change_log(struct doctor *d, const char *place, const char *instant,
+                                              uint64_t bytes);
+SL_MUST_USE sl_status doctor_check_missing_changes(struct doctor *d);
 
 #endif

@@ -7,40 +7,12 @@ static bool is_native_log(enum sl_file_kind kind)
     return kind == SL_FILE_LOG || kind == SL_FILE_DELETES || kind == SL_FILE_CDC;
 }
 
-/* A change data log has the schema of its table's mode (spec/lsm-layout.md 4.3). */
-static sl_status cdc_schema_differs(struct doctor *d, const char *place, bool *differs)
-{
-    char *wanted = NULL;
-    sl_source *source = NULL;
-    enum sl_cdc_mode mode;
-    sl_status status = SL_OK;
-    SL_GO(sl_cdc_mode_named(
-        sl_table_setting(d->table, "hoodie.table.cdc.supplemental.logging.mode", "data_before_after"),
-        &mode));
-    SL_GO(sl_table_cdc_schema_text(d->table, mode, d->data, &wanted));
-    SL_GO(sl_source_open(d->table, place, NULL, &source));
-    *differs = !source->headers.schema || strcmp(source->headers.schema, wanted) != 0;
-done:
-    sl_source_unref(source);
-    sl_free(wanted);
-    return status;
-}
-
-static sl_status check_cdc(struct doctor *d, const char *place)
-{
-    bool differs = false;
-    SL_TRY(doctor_fault(d, "footer", place, cdc_schema_differs(d, place, &differs)));
-    return differs ? doctor_find(d, DOCTOR_WARNING, "schema", place,
-                                 "not the change data schema of the table's mode")
-                   : SL_OK;
-}
-
-static sl_status check_name(struct doctor *d, const char *place, const char *name)
+static sl_status check_name(struct doctor *d, const char *place, const sl_entry *entry)
 {
     struct sl_file_name parts;
-    sl_file_name_parse(name, &parts);
+    sl_file_name_parse(entry->name, &parts);
     if (parts.kind == SL_FILE_OTHER)
-        return *name == '.'
+        return *entry->name == '.'
                    ? SL_OK
                    : doctor_find(d, DOCTOR_WARNING, "name", place, "no file of this table by its name");
     if (is_native_log(parts.kind) && d->table->version < 10)
@@ -52,7 +24,7 @@ static sl_status check_name(struct doctor *d, const char *place, const char *nam
         !sl_timeline_is_pending(&d->view.timeline, parts.instant))
         return doctor_find(d, DOCTOR_WARNING, "leftover", place,
                            "instant %s was never completed: no reader counts this file", parts.instant);
-    return parts.kind == SL_FILE_CDC && d->data ? check_cdc(d, place) : SL_OK;
+    return parts.kind == SL_FILE_CDC ? doctor_check_change_log(d, place, parts.instant, entry->size) : SL_OK;
 }
 
 static sl_status check_folder(struct doctor *d, const char *partition)
@@ -70,7 +42,7 @@ static sl_status check_folder(struct doctor *d, const char *partition)
         status = sl_path_join(partition, listing.entries[i].name, &place);
         if (status)
             break;
-        status = check_name(d, place, listing.entries[i].name);
+        status = check_name(d, place, &listing.entries[i]);
         sl_free(place);
     }
     sl_listing_free(&listing);

@@ -224,6 +224,16 @@ SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)
 void sl_pool_help(sl_pool *pool, bool (*wanted)(void *context), void *context);
 void sl_pool_wake(sl_pool *pool);
 void sl_pool_free(sl_pool *pool);
+
+/* Work that is done behind the back of those who order it, one after the other (backlog.c). Thread-safe. */
+typedef struct sl_backlog sl_backlog;
+SL_MUST_USE sl_status sl_backlog_new(sl_backlog **out);
+/* work(context) is called once, soon, by another thread or by this one; what it returns tells the next wait. */
+void sl_backlog_add(sl_backlog *backlog, sl_status (*work)(void *context), void *context);
+/* Returns when all is done that was added: the first failure since the last wait. */
+SL_MUST_USE sl_status sl_backlog_wait(sl_backlog *backlog);
+void sl_backlog_free(sl_backlog *backlog); /* waits too; NULL is fine */
+
 unsigned sl_cpu_count(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */
 /* Whether loops may use AVX2: the processor has it and SLUICE_SIMD is not "off" in the environment. Asked once per batch. */

@@ -229,6 +229,16 @@ static sl_status faulty_create_if_absent(sl_storage *storage, const char *path, 
     return sl_storage_create_if_absent(faulty_of(storage)->inner, path, data, len);
 }
 
+/* A call a file, so that a strike leaves those before it. */
+static sl_status faulty_create_empty(sl_storage *storage, char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        SL_TRY(count_whole(faulty_of(storage), CALL_WRITE, paths[i]));
+        SL_TRY(sl_storage_create_empty(faulty_of(storage)->inner, &paths[i], 1));
+    }
+    return SL_OK;
+}
+
 static sl_status faulty_replace(sl_storage *storage, const char *path, const void *data, size_t len)
 {
     SL_TRY(count_whole_file(storage, path, data, len));
@@ -264,6 +274,7 @@ static const sl_storage_vtable faulty_vtable = {
     .open = faulty_open,
     .create = faulty_create,
     .create_if_absent = faulty_create_if_absent,
+    .create_empty = faulty_create_empty,
     .replace = faulty_replace,
     .make_dir = faulty_make_dir,
     .delete_file = faulty_delete,

@@ -41,7 +41,7 @@ sl_status local_open_exclusive(const char *path, int *fd)
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
     *fd = open(path, flags, 0666);
     if (*fd < 0 && errno == ENOENT) {
-        SL_TRY(local_make_parent(path));
+        SL_TRY(local_make_parent(path, NULL));
         *fd = open(path, flags, 0666);
     }
     return *fd >= 0 ? SL_OK : local_error(path, "create", errno);
@@ -90,7 +90,7 @@ static void local_free(sl_storage *storage) { sl_free(storage); }
 static sl_status make_dir(sl_storage *storage, const char *path)
 {
     (void)storage;
-    return local_make_dir(path);
+    return local_make_dir(path, NULL);
 }
 
 static const sl_storage_vtable local_vtable = {
@@ -98,6 +98,7 @@ static const sl_storage_vtable local_vtable = {
     .open = local_open,
     .create = local_create,
     .create_if_absent = local_create_if_absent,
+    .create_empty = local_create_empty,
     .replace = local_replace,
     .make_dir = make_dir,
     .delete_file = local_delete,

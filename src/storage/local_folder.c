@@ -14,11 +14,20 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static sl_status add_parent(const char *path, sl_strings *unsynced)
+{
+    char *parent;
+    SL_TRY(path_parent(path, &parent));
+    sl_status status = sl_strings_add_once(unsynced, parent);
+    sl_free(parent);
+    return status;
+}
+
 /* Makes one folder whose parent exists; somebody else may make it at the same time. */
-static sl_status make_one(const char *path)
+static sl_status make_one(const char *path, sl_strings *unsynced)
 {
     if (mkdir(path, 0777) == 0)
-        return local_sync_parent(path);
+        return unsynced ? add_parent(path, unsynced) : local_sync_parent(path);
     int error = errno;
     if (error == EEXIST && is_folder(path))
         return SL_OK;
@@ -28,36 +37,36 @@ static sl_status make_one(const char *path)
 }
 
 /* Makes each folder on the way; `path` is cut at each slash for a moment. */
-static sl_status make_each(char *path)
+static sl_status make_each(char *path, sl_strings *unsynced)
 {
     for (char *p = path; *p; p++) {
         if (*p != '/' || p == path || p[-1] == '/')
             continue;
         *p = 0;
-        sl_status status = is_folder(path) ? SL_OK : make_one(path);
+        sl_status status = is_folder(path) ? SL_OK : make_one(path, unsynced);
         *p = '/';
         SL_TRY(status);
     }
-    return make_one(path);
+    return make_one(path, unsynced);
 }
 
-sl_status local_make_dir(const char *path)
+sl_status local_make_dir(const char *path, sl_strings *unsynced)
 {
     if (*path == 0 || is_folder(path))
         return SL_OK;
     char *copy = sl_strdup(path);
     if (!copy)
         return sl_nomem();
-    sl_status status = make_each(copy);
+    sl_status status = make_each(copy, unsynced);
     sl_free(copy);
     return status;
 }
 
-sl_status local_make_parent(const char *path)
+sl_status local_make_parent(const char *path, sl_strings *unsynced)
 {
     char *parent;
     SL_TRY(path_parent(path, &parent));
-    sl_status status = local_make_dir(parent);
+    sl_status status = local_make_dir(parent, unsynced);
     sl_free(parent);
     return status;
 }

@@ -12,6 +12,7 @@ struct sl_storage_vtable {
     sl_status (*open)(sl_storage *storage, const char *path, sl_file **out);
     sl_status (*create)(sl_storage *storage, const char *path, sl_output **out);
     sl_status (*create_if_absent)(sl_storage *storage, const char *path, const void *data, size_t len);
+    sl_status (*create_empty)(sl_storage *storage, char *const *paths, size_t count);
     sl_status (*replace)(sl_storage *storage, const char *path, const void *data, size_t len);
     sl_status (*make_dir)(sl_storage *storage, const char *path);
     sl_status (*delete_file)(sl_storage *storage, const char *path);
@@ -73,19 +74,21 @@ SL_MUST_USE sl_status local_close_written(int fd, const char *path, sl_status st
 /* Makes the names inside a folder durable. */
 SL_MUST_USE sl_status local_sync_folder(const char *folder);
 SL_MUST_USE sl_status local_sync_parent(const char *path);
-/* Makes a folder and its parents, durably. */
-SL_MUST_USE sl_status local_make_dir(const char *path);
-SL_MUST_USE sl_status local_make_parent(const char *path);
+/* Makes a folder and its parents, durably. With `unsynced`, the folders whose names are still to be made durable are
+ * added there instead (each once). */
+SL_MUST_USE sl_status local_make_dir(const char *path, sl_strings *unsynced);
+SL_MUST_USE sl_status local_make_parent(const char *path, sl_strings *unsynced);
 /* Removes a stale `.NAME.crc` beside path. */
 SL_MUST_USE sl_status local_remove_checksum_file(const char *path);
 /* Writes all, whatever write(2) splits. */
 SL_MUST_USE sl_status local_write_fully(int fd, const char *path, const void *data, size_t len);
 
-/* local_file.c, local_output.c, local_commit.c, local_folder.c: the rows of the local vtable. */
+/* local_file.c, local_output.c, local_commit.c, local_empty.c, local_folder.c: the rows of the local vtable. */
 SL_MUST_USE sl_status local_open(sl_storage *storage, const char *path, sl_file **out);
 SL_MUST_USE sl_status local_create(sl_storage *storage, const char *path, sl_output **out);
 SL_MUST_USE sl_status local_create_if_absent(sl_storage *storage, const char *path, const void *data,
                                              size_t len);
+SL_MUST_USE sl_status local_create_empty(sl_storage *storage, char *const *paths, size_t count);
 SL_MUST_USE sl_status local_replace(sl_storage *storage, const char *path, const void *data, size_t len);
 SL_MUST_USE sl_status local_delete(sl_storage *storage, const char *path);
 SL_MUST_USE sl_status local_delete_tree(sl_storage *storage, const char *path);

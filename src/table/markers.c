@@ -15,21 +15,36 @@ static sl_status marker_folder(const sl_table *table, const char *instant, char 
     return hoodie_path(table, relative, out);
 }
 
-sl_status marker_create(const sl_table *table, const char *instant, const char *partition,
-                        const char *file_name, const char *kind)
+static sl_status marker_path(const char *folder, const struct sl_planned_file *file, char **out)
 {
-    char *folder = NULL, *below = NULL, *path = NULL, *marked = NULL;
+    char *below = NULL, *marked = NULL;
     sl_status status = SL_OK;
-    SL_GO(marker_folder(table, instant, &folder));
-    SL_GO(sl_asprintf(&marked, "%s.marker.%s", file_name, kind));
-    SL_GO(sl_path_join(partition, marked, &below));
-    SL_GO(sl_path_join(folder, below, &path));
-    SL_GO(sl_storage_create_if_absent(table->storage, path, "", 0));
+    SL_GO(sl_asprintf(&marked, "%s.marker.%s", file->name, file->kind));
+    SL_GO(sl_path_join(file->partition, marked, &below));
+    status = sl_path_join(folder, below, out);
 done:
-    sl_free(folder);
     sl_free(marked);
     sl_free(below);
-    sl_free(path);
+    return status;
+}
+
+sl_status markers_create(const sl_table *table, const char *instant, const struct sl_planned_file *files,
+                         size_t count)
+{
+    char *folder, **paths = sl_calloc(count + 1, sizeof *paths);
+    if (!paths)
+        return sl_nomem();
+    sl_status status = marker_folder(table, instant, &folder);
+    if (!status) {
+        for (size_t i = 0; i < count && !status; i++)
+            status = marker_path(folder, &files[i], &paths[i]);
+        if (!status)
+            status = sl_storage_create_empty(table->storage, paths, count);
+        sl_free(folder);
+    }
+    for (size_t i = 0; i < count; i++)
+        sl_free(paths[i]);
+    sl_free(paths);
     return status;
 }
 

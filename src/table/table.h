@@ -324,10 +324,18 @@ SL_MUST_USE sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options 
 const char *sl_txn_instant(const sl_txn *txn);
 const sl_timeline *
 sl_txn_timeline(const sl_txn *txn); /* as it was when the instant was drawn, leftovers removed */
-/* Announces a data file: makes the partition (with its metadata file) and the marker. Thread-safe. kind:
- * "CREATE", "MERGE". */
-SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name,
-                                      const char *kind);
+/* A data file to be. kind, which outlives the transaction: "CREATE", "MERGE". */
+struct sl_planned_file {
+    const char *partition, *name, *kind;
+};
+/* Announces a data file, before it is opened: makes the partition (with its metadata file) and the marker. Thread-safe. */
+SL_MUST_USE sl_status sl_txn_announce(sl_txn *txn, const struct sl_planned_file *file);
+/* The same for many files, together and in the background: sl_txn_announce of one of them waits for it. A planned file
+ * need not come. */
+SL_MUST_USE sl_status sl_txn_plan(sl_txn *txn, const struct sl_planned_file *files, size_t count);
+/* Finishes a written data file in the background, taking it over. Until the commit, or sl_txn_result, it may not be
+ * durable yet; these tell its failure. Thread-safe. */
+void sl_txn_finish_file(sl_txn *txn, sl_output *output);
 /* Stats are copied. Thread-safe. */
 SL_MUST_USE sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat);
 /* A replacecommit hides this file group from its completion on; `file_id` NULL: the partition is named, without a group.
@@ -370,7 +378,7 @@ SL_MUST_USE sl_status sl_txn_join(sl_table *table, enum sl_action action, const 
 const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count); /* borrowed */
 void sl_txn_leave(sl_txn *txn);
 /* What a task tells: its number and its stats. `task` is an object with a member `number`. New reference. */
-SL_MUST_USE sl_status sl_txn_result(const sl_txn *txn, const json_t *task, json_t **out);
+SL_MUST_USE sl_status sl_txn_result(sl_txn *txn, const json_t *task, json_t **out);
 /* Results of tasks 0 .. tasks-1, in any order; the first of each counts, all must be there. */
 SL_MUST_USE sl_status sl_txn_take_results(sl_txn *txn, size_t tasks, json_t *const *results, size_t count);
 /* Takes the metadata table out of service (spec/metadata-table.md 8): properties first, then the folder.

@@ -52,8 +52,8 @@ bool timeline_action_writes(const char *name); /* of an action by name; false fo
  * Missing: empty. */
 SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files,
                                    bool *found);
-SL_MUST_USE sl_status marker_create(const sl_table *table, const char *instant, const char *partition,
-                                    const char *file_name, const char *kind);
+SL_MUST_USE sl_status markers_create(const sl_table *table, const char *instant,
+                                     const struct sl_planned_file *files, size_t count);
 SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant);
 
 /* The table's lock without its timeline half, and that half again (if need be): while a writer writes, services go
@@ -66,6 +66,17 @@ SL_MUST_USE sl_status instant_lock_take(const sl_table *table, const char *insta
                                         sl_storage_lock_handle **out);
 /* Removes the locks of instants that are not pending: their owners died between publishing and tidying. */
 SL_MUST_USE sl_status instant_locks_sweep(const sl_table *table, const sl_timeline *timeline);
+
+/* What a transaction does behind its tasks' backs (txn_files.c). */
+struct txn_files;
+SL_MUST_USE sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out);
+SL_MUST_USE sl_status txn_files_plan(struct txn_files *f, const struct sl_planned_file *files, size_t count);
+SL_MUST_USE sl_status txn_files_announce(struct txn_files *f, const struct sl_planned_file *file);
+void txn_files_finish(struct txn_files *f, sl_output *output);
+/* When all that was handed over is done: its first failure. */
+SL_MUST_USE sl_status txn_files_wait(struct txn_files *f);
+void txn_files_free(struct txn_files *f);
+SL_MUST_USE sl_status txn_wait_for_files(sl_txn *txn);
 
 /* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the
  * lock. */

@@ -1,9 +1,10 @@
 /* Results of tasks as JSON: what a task that ran anywhere tells the transaction it belongs to. */
 #include "table/table_int.h"
 
-sl_status sl_txn_result(const sl_txn *txn, const json_t *task, json_t **out)
+sl_status sl_txn_result(sl_txn *txn, const json_t *task, json_t **out)
 {
     size_t count;
+    SL_TRY(txn_wait_for_files(txn));
     const sl_write_stat *list = sl_txn_stats(txn, &count);
     json_t *stats = json_array();
     sl_status status = stats ? SL_OK : sl_nomem();

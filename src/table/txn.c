@@ -22,8 +22,8 @@ struct sl_txn {
     sl_instant instant;
     const char *operation; /* owned copy */
     bool keep_requested;   /* a service: an abort leaves its plan */
-    pthread_mutex_t mutex; /* guards what follows: tasks announce and report in parallel */
-    sl_strings partitions; /* known to have their metadata file */
+    struct txn_files *files; /* NULL: there is no instant yet */
+    pthread_mutex_t mutex;   /* guards what follows: tasks report in parallel */
     sl_write_stat *stats;
     size_t stat_count, stat_cap;
     json_t *replaced; /* of a replacecommit: partition -> file ids that are hidden from its completion on */
@@ -34,11 +34,11 @@ const sl_timeline *sl_txn_timeline(const sl_txn *txn) { return &txn->timeline; }
 
 static void txn_free(sl_txn *txn)
 {
+    txn_files_free(txn->files);
     for (size_t i = 0; i < txn->stat_count; i++)
         sl_write_stat_free(&txn->stats[i]);
     sl_free(txn->stats);
     json_decref(txn->replaced);
-    sl_strings_free(&txn->partitions);
     sl_timeline_free(&txn->timeline);
     sl_free((char *)(uintptr_t)txn->operation);
     pthread_mutex_destroy(&txn->mutex);
@@ -134,6 +134,7 @@ sl_status sl_txn_begin(sl_table *table, const struct sl_txn_options *options, sl
     SL_GO(txn->keep_requested ? sl_timeline_lock_take(table, &txn->lock)
                               : sl_table_lock_take(table, &txn->lock));
     SL_GO(txn_start(txn, options));
+    SL_GO(txn_files_new(table, txn->instant.requested, &txn->files));
     timeline_lock_leave(txn->lock);
     *out = txn;
     return SL_OK;
@@ -149,18 +150,17 @@ done:
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-sl_status sl_txn_announce(sl_txn *txn, const char *partition, const char *file_name, const char *kind)
+sl_status sl_txn_announce(sl_txn *txn, const struct sl_planned_file *file)
 {
-    pthread_mutex_lock(&txn->mutex);
-    sl_status status = SL_OK;
-    if (!sl_strings_contain(&txn->partitions, partition)) {
-        status = partition_make(txn->table, partition, txn->instant.requested);
-        if (!status)
-            status = sl_strings_add(&txn->partitions, partition);
-    }
-    pthread_mutex_unlock(&txn->mutex);
-    return status ? status : marker_create(txn->table, txn->instant.requested, partition, file_name, kind);
+    return txn_files_announce(txn->files, file);
 }
+
+sl_status sl_txn_plan(sl_txn *txn, const struct sl_planned_file *files, size_t count)
+{
+    return txn_files_plan(txn->files, files, count);
+}
+
+void sl_txn_finish_file(sl_txn *txn, sl_output *output) { txn_files_finish(txn->files, output); }
 
 sl_status sl_txn_add_stat(sl_txn *txn, const sl_write_stat *stat)
 {
@@ -326,6 +326,7 @@ done:
 sl_status sl_txn_commit(sl_txn *txn, const char *schema, char *completed)
 {
     sl_status status = SL_OK;
+    SL_GO(txn_files_wait(txn->files)); /* every file is durable before the commit names it */
     SL_GO(txn_reconcile(txn));
     if (txn->stats) /* qsort wants memory even for nothing */
         qsort(txn->stats, txn->stat_count, sizeof *txn->stats, stat_compare);
@@ -356,6 +357,7 @@ void sl_txn_abort(sl_txn *txn)
     if (!txn)
         return;
     size_t deleted;
+    (void)sl_status_ignore(txn_files_wait(txn->files)); /* what is still being made cannot be taken away */
     bool undone =
         !sl_status_ignore(timeline_lock_again(txn->table, txn->lock)) &&
         !sl_status_ignore(rollback_pending(txn->table, &txn->instant, txn->keep_requested, &deleted));
@@ -398,11 +400,17 @@ sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instan
         pthread_mutex_init(&txn->mutex, NULL);
         txn->table = table;
         txn->instant = *pending;
-        *out = txn;
+        status = txn_files_new(table, txn->instant.requested, &txn->files);
+        if (status)
+            txn_free(txn);
+        else
+            *out = txn;
     }
     sl_timeline_free(&timeline);
     return status;
 }
+
+sl_status txn_wait_for_files(sl_txn *txn) { return txn_files_wait(txn->files); }
 
 const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count)
 {

@@ -779,6 +779,46 @@ static void test_pool_is_helped(void **state)
     sl_pool_free(loop.pool);
 }
 
+struct note {
+    atomic_int *clock;
+    int when; /* done */
+    sl_status fails_with;
+};
+
+static sl_status take_note(void *context)
+{
+    struct note *note = context;
+    note->when = atomic_fetch_add(note->clock, 1);
+    return note->fails_with;
+}
+
+/* More than wait at most: all is done once, what comes later does not wait for a failure, and the first failure is told. */
+static void test_backlog(void **state)
+{
+    (void)state;
+    enum { NOTES = 50 };
+    struct note notes[NOTES];
+    atomic_int clock = 0;
+    sl_backlog *backlog;
+    assert_null(sl_backlog_new(&backlog));
+    assert_null(sl_backlog_wait(backlog));
+    for (int i = 0; i < NOTES; i++) {
+        notes[i] = (struct note){&clock, -1, i == 3 ? sl_input("the first") : i == 40 ? sl_internal("late") : NULL};
+        sl_backlog_add(backlog, take_note, &notes[i]);
+    }
+    sl_status failure = sl_backlog_wait(backlog);
+    assert_int_equal(atomic_load(&clock), NOTES);
+    for (int i = 0; i < NOTES; i++)
+        assert_true(notes[i].when >= 0);
+    assert_non_null(failure);
+    sl_status_free(failure);
+    assert_null(sl_backlog_wait(backlog));
+    sl_backlog_add(backlog, take_note, &(struct note){&clock, -1, sl_input("nobody asks")});
+    sl_backlog_free(backlog);
+    assert_int_equal(atomic_load(&clock), NOTES + 1);
+    sl_backlog_free(NULL);
+}
+
 static void test_pool_without_memory(void **state)
 {
     (void)state;
@@ -819,6 +859,7 @@ int main(void)
         cmocka_unit_test(test_pool_returns_a_failure_and_stops),
         cmocka_unit_test(test_pool_is_parallel),
         cmocka_unit_test(test_pool_is_helped),
+        cmocka_unit_test(test_backlog),
         cmocka_unit_test(test_pool_without_memory),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

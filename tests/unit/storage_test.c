@@ -304,6 +304,21 @@ static void test_create_if_absent(void **state)
     assert_int_equal(count_entries(in_root("commits/deep")), 2); /* no temporary file is left */
 }
 
+static void test_create_empty(void **state)
+{
+    (void)state;
+    char one[1000], two[1000], other[1000];
+    snprintf(one, sizeof one, "%s", in_root("markers/a/b/one"));
+    snprintf(two, sizeof two, "%s", in_root("markers/a/b/two"));
+    snprintf(other, sizeof other, "%s", in_root("markers/c/other"));
+    char *const paths[] = {one, two, other}, *const again[] = {other};
+    assert_fine(sl_storage_create_empty(local, paths, 3));
+    for (int i = 0; i < 3; i++)
+        assert_content(paths[i], "");
+    assert_code(sl_storage_create_empty(local, again, 1), SL_E_EXISTS);
+    assert_fine(sl_storage_create_empty(local, paths, 0));
+}
+
 static void test_replace(void **state)
 {
     (void)state;
@@ -772,6 +787,7 @@ int main(void)
         cmocka_unit_test(test_files_of_memory),
         cmocka_unit_test(test_create_if_absent),
         cmocka_unit_test(test_create_without_memory),
+        cmocka_unit_test(test_create_empty),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_one_process_wins),
         cmocka_unit_test(test_exclusive_rename),

@@ -810,8 +810,9 @@ static void markers_of_both_kinds_are_read(void **state)
     bool found;
     OK(markers_read(t.table, "10", &files, &found));
     assert_false(found);
-    OK(marker_create(t.table, "10", "a/b", "f-0_1-0-1_10.parquet", "CREATE"));
-    OK(marker_create(t.table, "10", "", "g.marker.x_1-0-1_10.parquet", "MERGE"));
+    const struct sl_planned_file planned[] = {{"a/b", "f-0_1-0-1_10.parquet", "CREATE"},
+                                              {"", "g.marker.x_1-0-1_10.parquet", "MERGE"}};
+    OK(markers_create(t.table, "10", planned, 2));
     assert_true(there_is(&t, ".hoodie/.temp/10/a/b/f-0_1-0-1_10.parquet.marker.CREATE"));
     put_text(&t, ".hoodie/.temp/10/a/b/.f-0_1-0-1_10.parquet.marker.CREATE.crc", "");
     put_text(&t, ".hoodie/.temp/10/a/note", "");
@@ -933,7 +934,7 @@ static void make_file(const struct test_table *t, sl_txn *txn, const char *parti
     snprintf(parts.token, sizeof parts.token, "%u-0-1", (unsigned)task);
     snprintf(parts.instant, sizeof parts.instant, "%s", sl_txn_instant(txn));
     sl_file_name_build(&parts, name);
-    OK(sl_txn_announce(txn, partition, name, "CREATE"));
+    OK(sl_txn_announce(txn, &(struct sl_planned_file){partition, name, "CREATE"}));
     snprintf(relative, size, "%s%s%s", partition, *partition ? "/" : "", name);
     put_text(t, relative, "data");
 }
@@ -942,6 +943,43 @@ static void add_stat(sl_txn *txn, const char *partition, const char *file_id, co
 {
     sl_write_stat stat = stat_of(partition, file_id, relative, false);
     OK(sl_txn_add_stat(txn, &stat));
+}
+
+/* Planned files are announced once they are wanted; those that never come leave nothing. */
+static void planned_files_are_announced(void **state)
+{
+    (void)state;
+    struct test_table t = lsm_table();
+    sl_txn *txn;
+    sl_output *output;
+    char path[1024], marker[128];
+    const struct sl_planned_file planned[] = {
+        {"a", "f-0_1-0-1_1.parquet", "CREATE"}, {"b/c", "g-0_2-0-1_1.parquet", "MERGE"}, {"", "h", "CREATE"}};
+    OK(sl_txn_begin(t.table, &delta, &txn));
+    OK(sl_txn_plan(txn, planned, 3));
+    OK(sl_txn_announce(txn, &planned[1]));
+    assert_true(there_is(&t, "b/c/.hoodie_partition_metadata"));
+    snprintf(marker, sizeof marker, ".hoodie/.temp/%s/b/c/g-0_2-0-1_1.parquet.marker.MERGE",
+             sl_txn_instant(txn));
+    assert_true(there_is(&t, marker));
+    snprintf(path, sizeof path, "%s/b/c/g-0_2-0-1_1.parquet", t.root);
+    OK(sl_storage_create(t.table->storage, path, &output));
+    OK(sl_output_write(output, "data", 4));
+    sl_txn_finish_file(txn, output);
+    add_stat(txn, "b/c", "g-0", "b/c/g-0_2-0-1_1.parquet");
+    OK(sl_txn_commit(txn, SCHEMA_TEXT, NULL));
+    assert_true(there_is(&t, "b/c/g-0_2-0-1_1.parquet"));
+    assert_string_equal(names_in(&t, ".hoodie/.temp"), "");
+
+    char long_name[300] = {0}; /* its marker cannot be made, which is told to who wants the file */
+    memset(long_name, 'x', sizeof long_name - 1);
+    const struct sl_planned_file impossible = {"a", long_name, "CREATE"};
+    OK(sl_txn_begin(t.table, &delta, &txn));
+    OK(sl_txn_plan(txn, &impossible, 1));
+    FAILS(sl_txn_announce(txn, &impossible), SL_E_IO, "xxx");
+    sl_txn_abort(txn);
+    assert_string_equal(names_in(&t, ".hoodie/.temp"), "");
+    table_gone(&t);
 }
 
 /* One committed file in partition a; its requested time in `instant`. */
@@ -1121,7 +1159,7 @@ static void leave_dead_writer(const struct test_table *t, const char *instant, b
     snprintf(path, sizeof path, "a/dead-0_1-0-1_%s_1.log.parquet", instant);
     put_text(t, path, "half");
     if (markers)
-        OK(marker_create(t->table, instant, "a", path + 2, "CREATE"));
+        OK(markers_create(t->table, instant, &(struct sl_planned_file){"a", path + 2, "CREATE"}, 1));
 }
 
 static void leftovers_go_before_the_next_write(void **state)
@@ -1750,6 +1788,7 @@ int main(void)
         cmocka_unit_test(partition_with_a_leftover_is_listed_once),
         cmocka_unit_test(lock_excludes_handles_and_processes),
         cmocka_unit_test(commit_publishes_all_and_keeps_nothing_else),
+        cmocka_unit_test(planned_files_are_announced),
         cmocka_unit_test(abort_leaves_a_rollback_and_no_file),
         cmocka_unit_test(instants_at_work_have_a_lock),
         cmocka_unit_test(rolled_back_instants_are_not_published),

@@ -1,0 +1,117 @@
+/*
+ * Work that nobody waits for until the end: one thread does one thing after the other, in the order they came. It
+ * starts with the first of them. Where there is no thread, or enough waits already, the caller does the work itself, so
+ * that what waits (open files) has a bound.
+ */
+#include "base/base.h"
+#include <pthread.h>
+
+#define WAITING_MAX 8
+
+struct job {
+    sl_status (*work)(void *context);
+    void *context;
+};
+
+struct sl_backlog {
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t added;  /* or stop */
+    pthread_cond_t idle;   /* nothing waits or is being done */
+    pthread_t thread;
+    bool started, stop, busy;
+    struct job waiting[WAITING_MAX]; /* a ring */
+    size_t first, count;
+    sl_status failure; /* the first */
+};
+
+sl_status sl_backlog_new(sl_backlog **out)
+{
+    sl_backlog *b;
+    SL_NEW(b);
+    pthread_mutex_init(&b->mutex, NULL);
+    pthread_cond_init(&b->added, NULL);
+    pthread_cond_init(&b->idle, NULL);
+    *out = b;
+    return SL_OK;
+}
+
+/* With the mutex held. */
+static void keep_failure(sl_backlog *b, sl_status failure)
+{
+    if (!b->failure)
+        b->failure = failure;
+    else
+        sl_status_free(failure);
+}
+
+static void *work_off(void *argument)
+{
+    sl_backlog *b = argument;
+    pthread_mutex_lock(&b->mutex);
+    while (b->count > 0 || !b->stop) {
+        if (b->count == 0) {
+            pthread_cond_wait(&b->added, &b->mutex);
+            continue;
+        }
+        struct job job = b->waiting[b->first];
+        b->first = (b->first + 1) % WAITING_MAX;
+        b->count--;
+        b->busy = true;
+        pthread_mutex_unlock(&b->mutex);
+        sl_status failure = job.work(job.context);
+        pthread_mutex_lock(&b->mutex);
+        b->busy = false;
+        keep_failure(b, failure);
+        if (b->count == 0)
+            pthread_cond_broadcast(&b->idle);
+    }
+    pthread_mutex_unlock(&b->mutex);
+    return NULL;
+}
+
+void sl_backlog_add(sl_backlog *b, sl_status (*work)(void *context), void *context)
+{
+    pthread_mutex_lock(&b->mutex);
+    if (!b->started)
+        b->started = pthread_create(&b->thread, NULL, work_off, b) == 0;
+    bool waits = b->started && b->count < WAITING_MAX;
+    if (waits) {
+        b->waiting[(b->first + b->count++) % WAITING_MAX] = (struct job){work, context};
+        pthread_cond_signal(&b->added);
+    }
+    pthread_mutex_unlock(&b->mutex);
+    if (waits)
+        return;
+    sl_status failure = work(context);
+    pthread_mutex_lock(&b->mutex);
+    keep_failure(b, failure);
+    pthread_mutex_unlock(&b->mutex);
+}
+
+sl_status sl_backlog_wait(sl_backlog *b)
+{
+    pthread_mutex_lock(&b->mutex);
+    while (b->count > 0 || b->busy)
+        pthread_cond_wait(&b->idle, &b->mutex);
+    sl_status failure = b->failure;
+    b->failure = SL_OK;
+    pthread_mutex_unlock(&b->mutex);
+    return failure;
+}
+
+void sl_backlog_free(sl_backlog *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->mutex);
+    b->stop = true;
+    pthread_cond_signal(&b->added);
+    pthread_mutex_unlock(&b->mutex);
+    if (b->started)
+        pthread_join(b->thread, NULL);
+    sl_status_free(b->failure);
+    pthread_cond_destroy(&b->idle);
+    pthread_cond_destroy(&b->added);
+    pthread_mutex_destroy(&b->mutex);
+    sl_free(b);
+}

@@ -1,0 +1,203 @@
+/*
+ * The files of a transaction, from their announcement to when they are durable. What waits for the disk here is done in
+ * the background, while tasks sort and encode:
+ *
+ *   planned files   are announced together: their markers' folders are synced once each
+ *   written files   are synced one after the other; the commit waits for them
+ *
+ * The order that a crash needs stays (spec/timeline.md 9.1): a file is opened when its marker is durable, and named by a
+ * commit when it is durable itself.
+ */
+#include "table/table_int.h"
+#include <pthread.h>
+#include <string.h>
+
+struct txn_files {
+    const sl_table *table;
+    char instant[SL_INSTANT_BYTES];
+    sl_backlog *backlog;
+    pthread_mutex_t mutex;  /* guards what follows */
+    pthread_cond_t made;    /* plans became fewer */
+    size_t plans;           /* given to the backlog and not yet done */
+    sl_status plan_failure; /* of the first that failed */
+    sl_strings planned;     /* paths below the table; sorted */
+    sl_strings partitions;  /* known to have their metadata file */
+};
+
+sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out)
+{
+    struct txn_files *f;
+    SL_NEW(f);
+    sl_status status = sl_backlog_new(&f->backlog);
+    if (status) {
+        sl_free(f);
+        return status;
+    }
+    f->table = table;
+    memcpy(f->instant, instant, sizeof f->instant);
+    pthread_mutex_init(&f->mutex, NULL);
+    pthread_cond_init(&f->made, NULL);
+    *out = f;
+    return SL_OK;
+}
+
+void txn_files_free(struct txn_files *f)
+{
+    if (!f)
+        return;
+    sl_backlog_free(f->backlog);
+    pthread_cond_destroy(&f->made);
+    pthread_mutex_destroy(&f->mutex);
+    sl_status_free(f->plan_failure);
+    sl_strings_free(&f->planned);
+    sl_strings_free(&f->partitions);
+    sl_free(f);
+}
+
+sl_status txn_files_wait(struct txn_files *f) { return sl_backlog_wait(f->backlog); }
+
+/* ---- announcing ---------------------------------------------------------------------------------------- */
+
+static sl_status make_partition(struct txn_files *f, const char *partition)
+{
+    pthread_mutex_lock(&f->mutex);
+    bool known = sl_strings_contain(&f->partitions, partition);
+    pthread_mutex_unlock(&f->mutex);
+    if (known)
+        return SL_OK;
+    SL_TRY(partition_make(f->table, partition, f->instant));
+    pthread_mutex_lock(&f->mutex);
+    sl_status status = sl_strings_add_once(&f->partitions, partition);
+    pthread_mutex_unlock(&f->mutex);
+    return status;
+}
+
+static sl_status announce(struct txn_files *f, const struct sl_planned_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        SL_TRY(make_partition(f, files[i].partition));
+    return markers_create(f->table, f->instant, files, count);
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------- */
+
+struct plan {
+    struct txn_files *files;
+    struct sl_planned_file *items; /* partitions and names are owned */
+    size_t count;
+};
+
+static void plan_free(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        sl_free((char *)(uintptr_t)plan->items[i].partition);
+        sl_free((char *)(uintptr_t)plan->items[i].name);
+    }
+    sl_free(plan->items);
+    sl_free(plan);
+}
+
+static sl_status plan_copy(struct txn_files *f, const struct sl_planned_file *files, size_t count,
+                           struct plan **out)
+{
+    struct plan *plan;
+    SL_NEW(plan);
+    plan->files = f;
+    plan->items = sl_calloc(count + 1, sizeof *plan->items);
+    bool copied = plan->items != NULL;
+    for (size_t i = 0; i < count && copied; i++) {
+        struct sl_planned_file *to = &plan->items[plan->count++];
+        to->kind = files[i].kind;
+        to->partition = sl_strdup(files[i].partition);
+        to->name = sl_strdup(files[i].name);
+        copied = to->partition && to->name;
+    }
+    if (!copied) {
+        plan_free(plan);
+        return sl_nomem();
+    }
+    *out = plan;
+    return SL_OK;
+}
+
+/* A failure is told to those who want to open the files: they cannot do without. */
+static sl_status carry_out(void *context)
+{
+    struct plan *plan = context;
+    struct txn_files *f = plan->files;
+    sl_status failure = announce(f, plan->items, plan->count);
+    plan_free(plan);
+    pthread_mutex_lock(&f->mutex);
+    f->plans--;
+    if (f->plan_failure)
+        sl_status_free(failure);
+    else
+        f->plan_failure = failure;
+    pthread_cond_broadcast(&f->made);
+    pthread_mutex_unlock(&f->mutex);
+    return SL_OK;
+}
+
+static sl_status add_planned(struct txn_files *f, const struct sl_planned_file *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *path;
+        SL_TRY(sl_path_join(files[i].partition, files[i].name, &path));
+        sl_status status = sl_strings_add(&f->planned, path);
+        sl_free(path);
+        SL_TRY(status);
+    }
+    sl_strings_sort(&f->planned);
+    return SL_OK;
+}
+
+sl_status txn_files_plan(struct txn_files *f, const struct sl_planned_file *files, size_t count)
+{
+    struct plan *plan;
+    SL_TRY(plan_copy(f, files, count, &plan));
+    pthread_mutex_lock(&f->mutex);
+    sl_status status = add_planned(f, files, count);
+    f->plans += !status;
+    pthread_mutex_unlock(&f->mutex);
+    if (status)
+        plan_free(plan);
+    else
+        sl_backlog_add(f->backlog, carry_out, plan);
+    return status;
+}
+
+static int compare_path(const void *key, const void *item) { return strcmp(key, *(char *const *)item); }
+
+/* *planned false: nobody announced the file. */
+static sl_status wait_for_plan(struct txn_files *f, const char *path, bool *planned)
+{
+    sl_status status = SL_OK;
+    pthread_mutex_lock(&f->mutex);
+    *planned = f->planned.count && bsearch(path, f->planned.items, f->planned.count, sizeof *f->planned.items,
+                                           compare_path) != NULL;
+    while (*planned && f->plans > 0)
+        pthread_cond_wait(&f->made, &f->mutex);
+    if (*planned && f->plan_failure)
+        status = sl_errorf(sl_status_code(f->plan_failure), "%s", sl_status_message(f->plan_failure));
+    pthread_mutex_unlock(&f->mutex);
+    return status;
+}
+
+sl_status txn_files_announce(struct txn_files *f, const struct sl_planned_file *file)
+{
+    char *path;
+    bool planned;
+    SL_TRY(sl_path_join(file->partition, file->name, &path));
+    sl_status status = wait_for_plan(f, path, &planned);
+    sl_free(path);
+    return status || planned ? status : announce(f, file, 1);
+}
+
+/* ---- finishing ----------------------------------------------------------------------------------------- */
+
+static sl_status finish_output(void *context) { return sl_output_finish(context); }
+
+void txn_files_finish(struct txn_files *f, sl_output *output)
+{
+    sl_backlog_add(f->backlog, finish_output, output);
+}

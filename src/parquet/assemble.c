@@ -11,10 +11,10 @@
 #include "parquet/read_int.h"
 
 /* A bitmap of zeros. */
-static sl_status new_bitmap(struct parquet_recycler *recycler, int64_t bits, uint8_t **out)
+static sl_status new_bitmap(sl_parquet_memory *memory, int64_t bits, uint8_t **out)
 {
     size_t bytes = bitmap_bytes(bits) + READ_PAD;
-    uint8_t *bitmap = parquet_block_alloc(recycler, bytes);
+    uint8_t *bitmap = parquet_block_alloc(memory, bytes);
     if (!bitmap)
         return sl_nomem();
     memset(bitmap, 0, bytes);
@@ -35,7 +35,7 @@ static sl_status take_bitmap(uint8_t *bitmap, int64_t bits, int64_t nulls, sl_bu
 
 static sl_status fixed_buffer(struct parquet_leaf_reader *r, size_t bytes, sl_buffer **out)
 {
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, bytes,
+    SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, bytes,
                                  bytes)); /* there is a buffer even for no values */
     uint8_t *memory = r->fixed;
     r->fixed = NULL;
@@ -50,7 +50,7 @@ static sl_status string_buffers(struct parquet_strings *s, sl_buffer **offsets, 
     size_t offset_bytes = (s->count + 1) * sizeof *s->offsets, data_bytes = parquet_strings_bytes(s);
     int32_t *offset_memory = s->offsets;
     uint8_t *data_memory = s->data;
-    *s = (struct parquet_strings){.recycler = s->recycler, .bytes_max = s->bytes_max};
+    *s = (struct parquet_strings){.memory = s->memory, .bytes_max = s->bytes_max};
     sl_status status = parquet_buffer_take(offset_memory, offset_bytes, offsets);
     if (status) {
         parquet_block_free(data_memory);
@@ -213,7 +213,7 @@ static sl_status nested_bitmap(const struct parquet_leaf_reader *r, uint8_t **ou
     *slots = (int64_t)count_at_least(r->levels_def, r->level_count, slot_def);
     if (*slots == r->used)
         return SL_OK;
-    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, out));
+    SL_TRY(new_bitmap(r->memory, (int64_t)r->level_count, out));
     struct bit_sink sink = {.out = *out};
     for (size_t at = 0; at < r->level_count; at += 64) {
         uint64_t slot = parquet_levels_mask(r->levels_def + at, r->level_count - at, slot_def);
@@ -235,7 +235,7 @@ static sl_status spread_leaf(struct parquet_leaf_reader *r, const uint8_t *bits,
         r->strings.count = slots;
         return SL_OK;
     }
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, used * width, slots * width));
+    SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, used * width, slots * width));
     parquet_spread(r->fixed, width, bits, 0, slots, used);
     return SL_OK;
 }
@@ -289,7 +289,7 @@ SL_INLINE struct entry_masks masks_at(const struct parquet_node *node, const str
 static sl_status shape_of_struct(const struct parquet_node *node, const struct parquet_leaf_reader *r,
                                  struct shape *s)
 {
-    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
+    SL_TRY(new_bitmap(r->memory, (int64_t)r->level_count, &s->validity));
     struct bit_sink sink = {.out = s->validity};
     int64_t n = 0, valid = 0;
     for (size_t at = 0; at < r->level_count; at += 64) {
@@ -310,9 +310,8 @@ static sl_status shape_of_list(const struct parquet_node *node, const struct par
 {
     if (r->level_count >= INT32_MAX)
         return sl_unsupported("over 2^31 list elements in one batch; ask for fewer rows a batch");
-    SL_TRY(new_bitmap(r->recycler, (int64_t)r->level_count, &s->validity));
-    if (!(s->offsets =
-              parquet_block_alloc(r->recycler, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
+    SL_TRY(new_bitmap(r->memory, (int64_t)r->level_count, &s->validity));
+    if (!(s->offsets = parquet_block_alloc(r->memory, (r->level_count + 1) * sizeof *s->offsets + READ_PAD)))
         return sl_nomem();
     struct bit_sink sink = {.out = s->validity};
     int32_t *offsets = s->offsets, elements = 0;
@@ -443,10 +442,10 @@ static sl_status single_values(struct parquet_leaf_reader *r, const uint8_t *dat
         s->count = 1;
         if (leaf->output == PARQUET_OUT_BYTES)
             return SL_OK;
-        SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, leaf->width));
+        SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, 0, leaf->width));
         return parquet_convert_strings(s, 1, r->fixed);
     }
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, leaf->width));
+    SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, 0, leaf->width));
     if (leaf->output == PARQUET_OUT_BOOL) {
         if (len != 1)
             return sl_corrupt("boolean of %zu bytes", len);

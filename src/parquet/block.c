@@ -1,54 +1,54 @@
 /*
- * Memory of array buffers, used again. A scan makes and drops the same buffers batch after batch; asking the
- * system for them each time costs a page fault for every 4 KiB, which is more than the decoding. A block that
- * is freed therefore goes back to the recycler of its scan, and the next batch finds it there, still in the
- * caches. Batches may outlive the scan: the recycler lives until its last block is freed.
+ * Memory of array buffers and pages, used again. A scan makes and drops the same buffers batch after batch, and the scans of a
+ * table's files one after the other; asking the system for them each time costs a page fault for every 4 KiB, which is more
+ * than the decoding. A block that is freed therefore goes back to the memory it came from, and the next one who needs its like
+ * finds it there, still in the caches. Batches may outlive the scans: the memory lives until its last block is freed.
  */
 #include "parquet/read_int.h"
 
 #define BLOCK_HEADER 64             /* keeps the data aligned */
 #define BLOCK_MIN    ((size_t)4096) /* below, the allocator is good enough */
-#define KEPT_MAX     ((size_t)64 << 20)
 #define CLASSES      256 /* four for each power of two */
-#define IDLE_MAX     8   /* decompressors: threads at work in one scan, more or less */
+#define IDLE_MAX     8   /* decompressors: threads at work at once, more or less */
 
 struct block {
-    struct parquet_recycler *home; /* NULL: nobody wants it back */
+    sl_parquet_memory *home; /* NULL: nobody wants it back */
     size_t size;
     struct block *next;
     unsigned class;
 };
 _Static_assert(sizeof(struct block) <= BLOCK_HEADER, "the header fits in front of the data");
 
-struct parquet_recycler {
+struct sl_parquet_memory {
     atomic_flag lock; /* held for a few instructions only */
-    bool closed;
-    size_t live; /* blocks in use, and one for the scan */
-    size_t kept; /* bytes of free blocks */
+    size_t users;          /* scans and who else holds a reference */
+    size_t live;           /* blocks in use, and one while there are users */
+    size_t kept, kept_max; /* bytes of free blocks */
     struct block *free[CLASSES];
     struct parquet_decompressor idle[IDLE_MAX];
     size_t idle_count;
 };
 
-sl_status parquet_recycler_new(struct parquet_recycler **out)
+sl_status sl_parquet_memory_new(size_t kept_bytes, sl_parquet_memory **out)
 {
-    struct parquet_recycler *r;
+    sl_parquet_memory *r;
     SL_NEW(r);
     atomic_flag_clear(&r->lock);
-    r->live = 1;
+    r->users = r->live = 1;
+    r->kept_max = kept_bytes;
     *out = r;
     return SL_OK;
 }
 
-static void lock(struct parquet_recycler *r)
+static void lock(sl_parquet_memory *r)
 {
     while (atomic_flag_test_and_set_explicit(&r->lock, memory_order_acquire))
         ;
 }
 
-static void unlock(struct parquet_recycler *r) { atomic_flag_clear_explicit(&r->lock, memory_order_release); }
+static void unlock(sl_parquet_memory *r) { atomic_flag_clear_explicit(&r->lock, memory_order_release); }
 
-static void free_kept(struct parquet_recycler *r)
+static void free_kept(sl_parquet_memory *r)
 {
     for (size_t i = 0; i < CLASSES; i++)
         while (r->free[i]) {
@@ -58,13 +58,23 @@ static void free_kept(struct parquet_recycler *r)
         }
 }
 
-void parquet_recycler_close(struct parquet_recycler *r)
+sl_parquet_memory *sl_parquet_memory_ref(sl_parquet_memory *r)
+{
+    lock(r);
+    r->users++;
+    unlock(r);
+    return r;
+}
+
+void sl_parquet_memory_unref(sl_parquet_memory *r)
 {
     if (!r)
         return;
     lock(r);
-    r->closed = true; /* from now on nothing is kept */
+    bool used = --r->users > 0; /* without users nothing is kept */
     unlock(r);
+    if (used)
+        return;
     free_kept(r);
     for (size_t i = 0; i < r->idle_count; i++) /* none is borrowed any more */
         parquet_decompressor_free(&r->idle[i]);
@@ -85,7 +95,7 @@ static size_t class_of(size_t size, unsigned *class)
     return rounded;
 }
 
-static struct block *reuse(struct parquet_recycler *r, unsigned class, size_t size)
+static struct block *reuse(sl_parquet_memory *r, unsigned class, size_t size)
 {
     lock(r);
     struct block *block = r->free[class];
@@ -100,7 +110,7 @@ static struct block *reuse(struct parquet_recycler *r, unsigned class, size_t si
     return block;
 }
 
-void *parquet_block_alloc(struct parquet_recycler *r, size_t size)
+void *parquet_block_alloc(sl_parquet_memory *r, size_t size)
 {
     struct block *block = NULL;
     unsigned class = 0;
@@ -130,13 +140,13 @@ void parquet_block_free(void *data)
     if (!data)
         return;
     struct block *block = (struct block *)(void *)((uint8_t *)data - BLOCK_HEADER);
-    struct parquet_recycler *r = block->home;
+    sl_parquet_memory *r = block->home;
     if (!r) {
         sl_free(block);
         return;
     }
     lock(r);
-    bool keep = !r->closed && r->kept + block->size <= KEPT_MAX, last = --r->live == 0;
+    bool keep = r->users > 0 && r->kept + block->size <= r->kept_max, last = --r->live == 0;
     if (keep) {
         block->next = r->free[block->class];
         r->free[block->class] = block;
@@ -151,7 +161,7 @@ void parquet_block_free(void *data)
 
 /* ---- decompressors ------------------------------------------------------------------------------------- */
 
-void parquet_decompressor_borrow(struct parquet_recycler *r, struct parquet_decompressor *d)
+void parquet_decompressor_borrow(sl_parquet_memory *r, struct parquet_decompressor *d)
 {
     if (!r)
         return;
@@ -161,7 +171,7 @@ void parquet_decompressor_borrow(struct parquet_recycler *r, struct parquet_deco
     unlock(r);
 }
 
-void parquet_decompressor_return(struct parquet_recycler *r, struct parquet_decompressor *d)
+void parquet_decompressor_return(sl_parquet_memory *r, struct parquet_decompressor *d)
 {
     if (!r)
         return;

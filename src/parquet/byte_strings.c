@@ -1,9 +1,9 @@
 /* Byte strings back to back: the growing form of a string array. */
 #include "parquet/read_int.h"
 
-static void *grow(struct parquet_recycler *recycler, void *old, size_t used, size_t size)
+static void *grow(sl_parquet_memory *memory, void *old, size_t used, size_t size)
 {
-    void *bigger = parquet_block_alloc(recycler, size + READ_PAD);
+    void *bigger = parquet_block_alloc(memory, size + READ_PAD);
     if (bigger && used > 0)
         memcpy(bigger, old, used);
     if (bigger)
@@ -11,17 +11,30 @@ static void *grow(struct parquet_recycler *recycler, void *old, size_t used, siz
     return bigger;
 }
 
-sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap, size_t used,
+sl_status parquet_fixed_reserve(sl_parquet_memory *memory, uint8_t **data, size_t *cap, size_t used,
                                 size_t bytes)
 {
     if (*data && bytes <= *cap)
         return SL_OK;
     size_t want = *data && bytes < *cap * 2 ? *cap * 2 : bytes;
-    uint8_t *bigger = grow(recycler, *data, used, want);
+    uint8_t *bigger = grow(memory, *data, used, want);
     if (!bigger)
         return sl_nomem();
     *data = bigger;
     *cap = want;
+    return SL_OK;
+}
+
+sl_status parquet_block_fit(sl_parquet_memory *memory, uint8_t **data, size_t *cap, size_t bytes)
+{
+    if (*data && bytes <= *cap)
+        return SL_OK;
+    parquet_block_free(*data);
+    *cap = 0;
+    *data = parquet_block_alloc(memory, bytes + READ_PAD);
+    if (!*data)
+        return sl_nomem();
+    *cap = bytes;
     return SL_OK;
 }
 
@@ -30,7 +43,7 @@ sl_status parquet_strings_reserve(struct parquet_strings *s, size_t count)
     size_t need = s->count + count + 1;
     if (need > s->offsets_cap) {
         size_t cap = s->offsets_cap * 2 > need ? s->offsets_cap * 2 : need;
-        int32_t *offsets = grow(s->recycler, s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0,
+        int32_t *offsets = grow(s->memory, s->offsets, s->count ? (s->count + 1) * sizeof *offsets : 0,
                                 cap * sizeof *offsets);
         if (!offsets)
             return sl_nomem();
@@ -50,7 +63,7 @@ sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes)
         s->full = true;
         return sl_unsupported("strings of over %zu bytes in one batch", most);
     }
-    return parquet_fixed_reserve(s->recycler, &s->data, &s->data_cap, used, used + bytes);
+    return parquet_fixed_reserve(s->memory, &s->data, &s->data_cap, used, used + bytes);
 }
 
 void parquet_strings_clear(struct parquet_strings *s) { s->count = 0; }
@@ -59,7 +72,7 @@ void parquet_strings_free(struct parquet_strings *s)
 {
     parquet_block_free(s->offsets);
     parquet_block_free(s->data);
-    *s = (struct parquet_strings){.recycler = s->recycler, .bytes_max = s->bytes_max};
+    *s = (struct parquet_strings){.memory = s->memory, .bytes_max = s->bytes_max};
 }
 
 sl_status parquet_buffer_take(void *memory, size_t size, sl_buffer **out)

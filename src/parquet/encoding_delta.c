@@ -68,26 +68,28 @@ static sl_status next_miniblock(struct parquet_delta *d)
     return SL_OK;
 }
 
-/* Unpacks the next 32 deltas into `out`. The last group may be shorter than it should be: only the values
- * that are needed must be there. */
-static sl_status next_group(struct parquet_delta *d, uint64_t *out)
+#define GROUP_BYTES_MAX (64 * 4 + 16)
+
+/* Where the next 32 deltas lie. The last group may be shorter than it should be: only the values that are needed must be
+ * there, and it is looked at in `padded`. */
+static sl_status next_group(struct parquet_delta *d, uint8_t *padded, const uint8_t **out)
 {
     if (d->miniblock_left == 0)
         SL_TRY(next_miniblock(d));
     size_t bytes = (size_t)d->width * 4, avail = (size_t)(d->end - d->p);
-    if (avail >= bytes + 8 || d->width == 0) {
-        parquet_unpack64(d->p, d->width, out);
-        d->p += bytes;
-    } else {
-        uint8_t padded[64 * 4 + 16] = {0};
+    *out = d->p;
+    if (SL_UNLIKELY(avail < bytes + 8)) {
         size_t have = avail < bytes ? avail : bytes;
         uint64_t needed = d->left < 32 ? d->left : 32;
         if (have * 8 < needed * (unsigned)d->width)
             return sl_corrupt("delta encoding: values end too early");
-        memcpy(padded, d->p, have);
-        parquet_unpack64(padded, d->width, out);
-        d->p += have;
+        memset(padded, 0, GROUP_BYTES_MAX);
+        if (have > 0)
+            memcpy(padded, d->p, have);
+        *out = padded;
+        bytes = have;
     }
+    d->p += bytes;
     d->miniblock_left -= 32;
     return SL_OK;
 }
@@ -99,57 +101,96 @@ static sl_status check_left(struct parquet_delta *d, size_t count)
     return SL_OK;
 }
 
-SL_INLINE void sum_up(uint64_t *restrict values, size_t count, uint64_t min_delta, uint64_t *last)
+static sl_status read_group(struct parquet_delta *d, uint64_t *restrict out)
 {
-    uint64_t v = *last;
-    for (size_t i = 0; i < count; i++) {
-        v += min_delta + values[i];
-        values[i] = v;
+    uint8_t padded[GROUP_BYTES_MAX];
+    const uint8_t *packed;
+    SL_TRY(next_group(d, padded, &packed));
+    parquet_unpack64(packed, d->width, out);
+    uint64_t last = d->last, min_delta = d->min_delta;
+    for (size_t i = 0; i < 32; i++) {
+        last += min_delta + out[i];
+        out[i] = last;
     }
-    *last = v;
+    d->last = last;
+    return SL_OK;
+}
+
+/* The low halves of 32 values: those of sums are sums of those. */
+static sl_status read_group32(struct parquet_delta *d, uint32_t *restrict out)
+{
+    uint8_t padded[GROUP_BYTES_MAX];
+    const uint8_t *packed;
+    SL_TRY(next_group(d, padded, &packed));
+    if (d->width <= 32) {
+        parquet_unpack32(packed, d->width, out);
+    } else {
+        uint64_t wide[32];
+        parquet_unpack64(packed, d->width, wide);
+        for (size_t i = 0; i < 32; i++)
+            out[i] = (uint32_t)wide[i];
+    }
+    uint32_t last = (uint32_t)d->last, min_delta = (uint32_t)d->min_delta;
+    for (size_t i = 0; i < 32; i++) {
+        last += min_delta + out[i];
+        out[i] = last;
+    }
+    d->last = last;
+    return SL_OK;
+}
+
+/* Values that need no new group, or that must come from one that is kept since fewer than 32 are wanted. */
+static sl_status read_some(struct parquet_delta *d, uint64_t *out, size_t count, size_t *done)
+{
+    if (d->first) {
+        d->first = false;
+        *out = d->last;
+        *done = 1;
+        return SL_OK;
+    }
+    if (d->group_at == d->group_count) {
+        SL_TRY(read_group(d, d->group));
+        d->group_at = 0;
+        d->group_count = 32;
+    }
+    *done = d->group_count - d->group_at < count ? d->group_count - d->group_at : count;
+    memcpy(out, d->group + d->group_at, *done * sizeof *out);
+    d->group_at += (unsigned)*done;
+    return SL_OK;
+}
+
+static bool at_group(const struct parquet_delta *d, size_t count)
+{
+    return !d->first && d->group_at == d->group_count && count >= 32;
 }
 
 sl_status parquet_delta_read(struct parquet_delta *d, uint64_t *out, size_t count)
 {
     SL_TRY(check_left(d, count));
-    if (count > 0 && d->first) {
-        d->first = false;
-        *out++ = d->last;
-        d->left--;
-        count--;
-    }
     while (count > 0) {
-        if (d->group_at < d->group_count) {
-            size_t n = d->group_count - d->group_at < count ? d->group_count - d->group_at : count;
-            memcpy(out, d->group + d->group_at, n * sizeof *out);
-            d->group_at += (unsigned)n;
-            d->left -= n;
-            out += n;
-            count -= n;
-        } else if (count >= 32) {
-            SL_TRY(next_group(d, out));
-            sum_up(out, 32, d->min_delta, &d->last);
-            d->left -= 32;
-            out += 32;
-            count -= 32;
-        } else {
-            SL_TRY(next_group(d, d->group));
-            sum_up(d->group, 32, d->min_delta, &d->last);
-            d->group_at = 0;
-            d->group_count = 32;
-        }
+        size_t n = 32;
+        SL_TRY(at_group(d, count) ? read_group(d, out) : read_some(d, out, count, &n));
+        d->left -= n;
+        out += n;
+        count -= n;
     }
     return SL_OK;
 }
 
 sl_status parquet_delta_read32(struct parquet_delta *d, uint32_t *out, size_t count)
 {
-    uint64_t wide[128];
+    uint64_t wide[32];
+    SL_TRY(check_left(d, count));
     while (count > 0) {
-        size_t n = count < 128 ? count : 128;
-        SL_TRY(parquet_delta_read(d, wide, n));
-        for (size_t i = 0; i < n; i++)
-            out[i] = (uint32_t)wide[i];
+        size_t n = 32;
+        if (at_group(d, count)) {
+            SL_TRY(read_group32(d, out));
+        } else {
+            SL_TRY(read_some(d, wide, count < 32 ? count : 32, &n));
+            for (size_t i = 0; i < n; i++)
+                out[i] = (uint32_t)wide[i];
+        }
+        d->left -= n;
         out += n;
         count -= n;
     }

@@ -105,7 +105,7 @@ static void gather(uint8_t *out, const uint8_t *dictionary, size_t width, const 
 static sl_status append_fixed(struct parquet_leaf_reader *r, size_t count)
 {
     size_t width = r->leaf->width, at = (size_t)r->slots * width;
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, at, at + count * width));
+    SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, at, at + count * width));
     uint8_t *out = r->fixed + at;
     if (!parquet_values_are_indexes(&r->values))
         return parquet_leaf_fixed(r, &r->values, out, count);
@@ -143,7 +143,7 @@ static sl_status gather_strings(struct parquet_strings *out, const struct parque
 static sl_status append_indexes(struct parquet_leaf_reader *r, size_t count)
 {
     size_t at = (size_t)r->slots * sizeof(uint32_t);
-    SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, at, at + count * sizeof(uint32_t)));
+    SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, at, at + count * sizeof(uint32_t)));
     return parquet_values_indexes(&r->values, (uint32_t *)(void *)(r->fixed + at), count,
                                   r->dictionary.count);
 }

@@ -32,6 +32,7 @@ static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct par
     SL_TRY(parquet_values_init(&v, leaf->element->type, leaf->physical_width, PARQUET_PLAIN, page->data,
                                page->bytes));
     if (leaf->output == PARQUET_OUT_BYTES) {
+        d->strings.memory = r->memory;
         SL_TRY(parquet_strings_reserve(&d->strings, 0));
         SL_TRY(parquet_strings_reserve_data(&d->strings, 0));
         SL_TRY(parquet_values_strings(&v, &d->strings, count));
@@ -40,7 +41,7 @@ static sl_status load_dictionary(struct parquet_leaf_reader *r, const struct par
             d->longest = len > d->longest ? len : d->longest;
         }
     } else if (leaf->output == PARQUET_OUT_FIXED) {
-        if (!(d->values = sl_aligned(count * leaf->width + READ_PAD)))
+        if (!(d->values = parquet_block_alloc(r->memory, count * leaf->width + READ_PAD)))
             return sl_nomem();
         SL_TRY(parquet_leaf_fixed(r, &v, d->values, count));
     }
@@ -63,6 +64,7 @@ static sl_status load_pending_dictionary(struct parquet_leaf_reader *r)
     SL_TRY(parquet_pages_header(pages, &header, &found));
     SL_TRY(parquet_pages_body(pages, &header, &page));
     SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+    parquet_pages_trim(pages);
     pages->offset = offset;
     pages->header_offset = header_offset;
     pages->wanted_end = wanted_end;
@@ -98,7 +100,9 @@ sl_status parquet_leaf_open_dictionary(struct parquet_leaf_reader *r, bool selec
         return SL_OK;
     }
     SL_TRY(parquet_pages_body(&r->pages, &header, &page));
-    return sl_context(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+    SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
+    parquet_pages_trim(&r->pages);
+    return SL_OK;
 }
 
 /* ---- data pages ---------------------------------------------------------------------------------------- */

@@ -8,12 +8,12 @@
 
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
                               const struct parquet_leaf *leaf, bool keep_dictionary,
-                              struct parquet_recycler *recycler)
+                              sl_parquet_memory *memory)
 {
     memset(r, 0, sizeof *r);
     r->parquet = parquet;
     r->leaf = leaf;
-    r->recycler = r->strings.recycler = r->pages.recycler = recycler;
+    r->memory = r->strings.memory = r->pages.memory = memory;
     /* PARQUET-246: their DELTA_BYTE_ARRAY pages begin with a prefix of the last value of the page before. */
     r->values.carry_over = parquet_written_before(parquet->meta.created_by, "parquet-mr", 1, 8);
     r->keep_dictionary = keep_dictionary && leaf->output == PARQUET_OUT_BYTES && leaf->flat;
@@ -21,7 +21,7 @@ void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *
 
 static void dictionary_clear(struct parquet_dictionary *d)
 {
-    sl_free(d->values);
+    parquet_block_free(d->values);
     parquet_strings_free(&d->strings);
     sl_array_unref(d->array);
     *d = (struct parquet_dictionary){0};
@@ -62,7 +62,7 @@ static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
 {
     size_t from = (size_t)r->slots, used = take;
     if (r->leaf->max_def > 0) {
-        SL_TRY(parquet_fixed_reserve(r->recycler, &r->validity, &r->validity_cap, bitmap_bytes((int64_t)from),
+        SL_TRY(parquet_fixed_reserve(r->memory, &r->validity, &r->validity_cap, bitmap_bytes((int64_t)from),
                                      bitmap_bytes((int64_t)(from + take))));
         if (parquet_hybrid_bits(&r->def, r->validity, from, take) != take)
             return sl_corrupt("definition levels end too early");
@@ -76,7 +76,7 @@ static sl_status take_flat_page(struct parquet_leaf_reader *r, size_t take)
             r->strings.count = from + take;
         } else if (r->leaf->output != PARQUET_OUT_NULL) {
             size_t width = r->as_indexes ? sizeof(uint32_t) : r->leaf->width;
-            SL_TRY(parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, (from + used) * width,
+            SL_TRY(parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, (from + used) * width,
                                          (from + take) * width));
             parquet_spread(r->fixed + from * width, width, r->validity, from, take, used);
         }
@@ -220,19 +220,30 @@ static sl_status run_step(struct parquet_leaf_reader *r, struct parquet_step ste
     return SL_OK;
 }
 
+#define TEXTS_EXPECTED_MAX ((size_t)1 << 20)
+
+/* Texts of a batch take about what those of the batch before did; room that has to grow is copied. */
+static sl_status reserve_texts(struct parquet_leaf_reader *r, int64_t rows)
+{
+    size_t bytes = r->text_bytes + r->text_bytes / 8;
+    SL_TRY(parquet_strings_reserve(&r->strings, (size_t)rows));
+    return parquet_fixed_reserve(r->memory, &r->strings.data, &r->strings.data_cap, 0,
+                                 bytes < TEXTS_EXPECTED_MAX ? bytes : TEXTS_EXPECTED_MAX);
+}
+
 /* Buffers of exactly the right size for flat leaves, whose number of values is known. */
 static sl_status reserve_flat(struct parquet_leaf_reader *r, int64_t rows)
 {
     if (r->keep_dictionary && r->dictionary.count > 0)
         SL_TRY(
-            parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
+            parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, 0, (size_t)rows * sizeof(uint32_t)));
     else if (r->leaf->output == PARQUET_OUT_BYTES)
-        return parquet_strings_reserve(&r->strings, (size_t)rows);
+        return reserve_texts(r, rows);
     if (r->leaf->output == PARQUET_OUT_BYTES)
         return SL_OK;
     if (r->leaf->output == PARQUET_OUT_NULL)
         return SL_OK;
-    return parquet_fixed_reserve(r->recycler, &r->fixed, &r->fixed_cap, 0, (size_t)rows * r->leaf->width);
+    return parquet_fixed_reserve(r->memory, &r->fixed, &r->fixed_cap, 0, (size_t)rows * r->leaf->width);
 }
 
 sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps, size_t count,
@@ -247,6 +258,7 @@ sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_
         SL_GO(reserve_flat(r, rows));
     for (size_t i = 0; i < count; i++)
         SL_GO(run_step(r, steps[i]));
+    r->text_bytes = parquet_strings_bytes(&r->strings);
 done:
     return sl_context(status, "column %s", r->leaf->path);
 }

@@ -5,7 +5,8 @@
 #include "parquet/read_int.h"
 #include <libdeflate.h>
 
-#define WINDOW_BYTES ((size_t)1 << 20)
+#define WINDOW_BYTES ((size_t)1 << 20) /* unless the scan has less memory */
+#define BODY_KEPT    ((size_t)64 << 10) /* of a dictionary page: pages of data are mostly smaller */
 /* parquet-mr before 1.2.9 forgot the dictionary page's header in total_compressed_size (PARQUET-816). */
 #define CHUNK_SIZE_SLACK 100
 
@@ -35,7 +36,7 @@ sl_status parquet_pages_open(struct parquet_pages *pages, struct sl_parquet *par
     pages->parquet = parquet;
     pages->meta = meta;
     pages->map = sl_file_memory(parquet->file);
-    pages->window.len = 0;
+    pages->window_len = 0;
     pages->header_offset = 0;
     SL_TRY(parquet_chunk_extent(parquet, meta, &pages->offset, &pages->end));
     pages->wanted_end = 0;
@@ -49,20 +50,20 @@ static sl_status need(struct parquet_pages *pages, uint64_t offset, size_t len, 
         *out = pages->map + offset;
         return SL_OK;
     }
-    sl_buf *w = &pages->window;
-    if (offset < pages->window_offset || offset - pages->window_offset > w->len ||
-        w->len - (size_t)(offset - pages->window_offset) < len) {
+    if (offset < pages->window_offset || offset - pages->window_offset > pages->window_len ||
+        pages->window_len - (size_t)(offset - pages->window_offset) < len) {
         uint64_t stop = offset < pages->wanted_end ? pages->wanted_end : pages->end;
-        size_t want = stop - offset < WINDOW_BYTES ? (size_t)(stop - offset) : WINDOW_BYTES;
+        size_t window = pages->window_bytes ? pages->window_bytes : WINDOW_BYTES;
+        size_t want = stop - offset < window ? (size_t)(stop - offset) : window;
         if (want < len)
             want = len;
-        w->len = 0;
-        SL_TRY(sl_buf_reserve(w, want));
-        SL_TRY(sl_file_read_at(pages->parquet->file, offset, w->data, want));
-        w->len = want;
+        pages->window_len = 0;
+        SL_TRY(parquet_block_fit(pages->memory, &pages->window, &pages->window_cap, want));
+        SL_TRY(sl_file_read_at(pages->parquet->file, offset, pages->window, want));
+        pages->window_len = want;
         pages->window_offset = offset;
     }
-    *out = w->data + (offset - pages->window_offset);
+    *out = pages->window + (offset - pages->window_offset);
     return SL_OK;
 }
 
@@ -110,11 +111,10 @@ static sl_status unpack(struct parquet_pages *pages, const uint8_t *in, size_t i
 {
     int codec = pages->meta->codec;
     SL_TRY(parquet_decompress_plausible(codec, in, in_len, out_len));
-    pages->body.len = 0;
-    SL_TRY(sl_buf_reserve(&pages->body, out_len + READ_PAD));
-    parquet_decompressor_borrow(pages->recycler, &pages->decompressor);
-    sl_status status = parquet_decompress(&pages->decompressor, codec, in, in_len, pages->body.data, out_len);
-    parquet_decompressor_return(pages->recycler, &pages->decompressor);
+    SL_TRY(parquet_block_fit(pages->memory, &pages->body, &pages->body_cap, out_len));
+    parquet_decompressor_borrow(pages->memory, &pages->decompressor);
+    sl_status status = parquet_decompress(&pages->decompressor, codec, in, in_len, pages->body, out_len);
+    parquet_decompressor_return(pages->memory, &pages->decompressor);
     return status;
 }
 
@@ -143,7 +143,7 @@ static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_
         return SL_OK;
     }
     SL_TRY_CTX(unpack(pages, page->data, page->bytes, unpacked), "page at %" PRIu64, pages->header_offset);
-    page->data = pages->body.data;
+    page->data = pages->body;
     page->bytes = unpacked;
     return SL_OK;
 }
@@ -171,7 +171,7 @@ sl_status parquet_pages_body(struct parquet_pages *pages, const struct parquet_p
     }
     page->bytes = (size_t)header->uncompressed_size;
     SL_TRY_CTX(unpack(pages, body, bytes, page->bytes), "page at %" PRIu64, pages->header_offset);
-    page->data = pages->body.data;
+    page->data = pages->body;
     return SL_OK;
 }
 
@@ -180,9 +180,18 @@ void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_h
     pages->offset += (uint64_t)header->compressed_size;
 }
 
+void parquet_pages_trim(struct parquet_pages *pages)
+{
+    if (pages->body_cap <= BODY_KEPT)
+        return;
+    parquet_block_free(pages->body);
+    pages->body = NULL;
+    pages->body_cap = 0;
+}
+
 void parquet_pages_close(struct parquet_pages *pages)
 {
-    sl_buf_free(&pages->window);
-    sl_buf_free(&pages->body);
+    parquet_block_free(pages->window);
+    parquet_block_free(pages->body);
     parquet_decompressor_free(&pages->decompressor);
 }

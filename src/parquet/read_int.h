@@ -8,7 +8,8 @@
  *   decompress.c       codecs
  *   encoding_rle.c     RLE / bit-packed hybrid: levels, dictionary indexes, booleans
  *   encoding_delta.c   DELTA_BINARY_PACKED
- *   values.c           the value section of one page, whatever its encoding, as fixed-width values or byte strings
+ *   values.c           the value section of one page, whatever its encoding, as fixed-width values or indexes
+ *   values_strings.c   ... as byte strings
  *   convert.c          physical values -> our layout (decimals, INT96, narrow integers)
  *   block.c            memory of buffers, used again batch after batch
  *   byte_strings.c     growing byte strings
@@ -179,6 +180,7 @@ struct parquet_delta {
 };
 SL_MUST_USE sl_status parquet_delta_init(struct parquet_delta *d, const uint8_t *data, size_t len);
 SL_MUST_USE sl_status parquet_delta_read(struct parquet_delta *d, uint64_t *out, size_t count);
+/* The low 32 bits of each, which is all that lengths and INT32 have; a stream is read by one of the two. */
 SL_MUST_USE sl_status parquet_delta_read32(struct parquet_delta *d, uint32_t *out, size_t count);
 /* Bytes that the encoded values take, found without decoding them. */
 SL_MUST_USE sl_status parquet_delta_span(const uint8_t *data, size_t len, size_t *span);
@@ -195,11 +197,10 @@ SL_MUST_USE sl_status parquet_decompress(struct parquet_decompressor *d, int cod
 SL_MUST_USE sl_status parquet_decompress_plausible(int codec, const uint8_t *in, size_t in_len,
                                                    size_t out_len);
 void parquet_decompressor_free(struct parquet_decompressor *d);
-struct parquet_recycler;
-/* A decompressor of zstd takes more than 100 KiB: the columns of a scan share those of its recycler, one for each thread that
- * is at work. `d` is filled from the idle ones, or stays empty; afterwards it goes back. A NULL recycler leaves `d` alone. */
-void parquet_decompressor_borrow(struct parquet_recycler *r, struct parquet_decompressor *d);
-void parquet_decompressor_return(struct parquet_recycler *r, struct parquet_decompressor *d);
+/* A decompressor of zstd takes more than 100 KiB: scans share those of their memory, one for each thread that is at
+ * work. `d` is filled from the idle ones, or stays empty; afterwards it goes back. A NULL memory leaves `d` alone. */
+void parquet_decompressor_borrow(sl_parquet_memory *r, struct parquet_decompressor *d);
+void parquet_decompressor_return(sl_parquet_memory *r, struct parquet_decompressor *d);
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
@@ -211,10 +212,13 @@ struct parquet_pages {
     uint64_t bytes_read;
     uint64_t pages_read; /* of data, in this chunk */
     const uint8_t *map;  /* the whole file, or NULL */
-    sl_buf window;       /* without a map: the bytes [window_offset, + window.len) of the file */
+    uint8_t *window;     /* without a map: the bytes [window_offset, + window_len) of the file */
+    size_t window_len, window_cap;
     uint64_t window_offset;
-    sl_buf body;                       /* the decompressed page */
-    struct parquet_recycler *recycler; /* lends decompressors; NULL: none */
+    size_t window_bytes; /* that are read ahead; 0: 1 MiB */
+    uint8_t *body;       /* the decompressed page */
+    size_t body_cap;
+    sl_parquet_memory *memory; /* lends decompressors; NULL: none */
     struct parquet_decompressor decompressor;
     uint64_t header_offset; /* of the header read last */
 };
@@ -237,21 +241,19 @@ SL_MUST_USE sl_status parquet_pages_header(struct parquet_pages *pages, struct p
 SL_MUST_USE sl_status parquet_pages_body(struct parquet_pages *pages,
                                          const struct parquet_page_header *header, struct parquet_page *page);
 void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_header *header);
+/* After a page that was copied: gives back what is larger than most. */
+void parquet_pages_trim(struct parquet_pages *pages);
 void parquet_pages_close(struct parquet_pages *pages);
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Memory of array buffers, 64-byte aligned (block.c). A NULL recycler is fine: then blocks are simply freed.
- */
-struct parquet_recycler;
-SL_MUST_USE sl_status parquet_recycler_new(struct parquet_recycler **out);
-void parquet_recycler_close(struct parquet_recycler *r); /* lives on until its last block is freed */
-void *parquet_block_alloc(struct parquet_recycler *r, size_t size); /* NULL when out of memory */
+/* Blocks of memory, 64-byte aligned (block.c). A NULL memory is fine: then they are simply freed. */
+void *parquet_block_alloc(sl_parquet_memory *r, size_t size); /* NULL when out of memory */
 void parquet_block_free(void *data);
 
 /* Byte strings back to back, growing. */
 struct parquet_strings {
-    struct parquet_recycler *recycler;
+    sl_parquet_memory *memory;
     int32_t *offsets; /* count + 1 of them */
     size_t count, offsets_cap;
     uint8_t *data; /* READ_PAD bytes more than data_cap are allocated */
@@ -264,8 +266,10 @@ SL_MUST_USE sl_status parquet_strings_reserve(struct parquet_strings *s,
 /* Room for more bytes; an overflow of 32-bit offsets is an error. */
 SL_MUST_USE sl_status parquet_strings_reserve_data(struct parquet_strings *s, size_t bytes);
 /* Memory for `bytes` bytes and READ_PAD more, of which `used` are kept when it moves. */
-SL_MUST_USE sl_status parquet_fixed_reserve(struct parquet_recycler *recycler, uint8_t **data, size_t *cap,
+SL_MUST_USE sl_status parquet_fixed_reserve(sl_parquet_memory *memory, uint8_t **data, size_t *cap,
                                             size_t used, size_t bytes);
+/* The same when nothing of it is kept, and it grows by what is needed. */
+SL_MUST_USE sl_status parquet_block_fit(sl_parquet_memory *memory, uint8_t **data, size_t *cap, size_t bytes);
 void parquet_strings_clear(struct parquet_strings *s);
 void parquet_strings_free(struct parquet_strings *s);
 SL_INLINE size_t parquet_strings_bytes(const struct parquet_strings *s)
@@ -315,7 +319,11 @@ SL_MUST_USE sl_status parquet_values_strings(struct parquet_values *v, struct pa
                                              size_t count);
 SL_MUST_USE sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t count,
                                              uint32_t limit);
+/* ... of DELTA_BYTE_ARRAY */
+SL_MUST_USE sl_status parquet_values_delta_byte_array(struct parquet_values *v, struct parquet_strings *out,
+                                                      size_t count);
 SL_MUST_USE sl_status parquet_values_skip(struct parquet_values *v, size_t count);
+SL_MUST_USE sl_status parquet_values_too_short(const struct parquet_values *v, size_t missing);
 void parquet_values_free(struct parquet_values *v);
 
 /* `width`: of the physical values. */
@@ -337,7 +345,7 @@ struct parquet_leaf_reader {
     struct sl_parquet *parquet;
     const struct parquet_leaf *leaf;
     bool keep_dictionary;
-    struct parquet_recycler *recycler; /* borrowed from the scan */
+    sl_parquet_memory *memory; /* borrowed from the scan */
     size_t group;
     const struct parquet_column_chunk *chunk;
     struct parquet_pages pages;
@@ -365,6 +373,7 @@ struct parquet_leaf_reader {
     uint8_t *fixed;   /* fixed-width values, or dictionary indexes */
     size_t fixed_cap; /* bytes */
     struct parquet_strings strings;
+    size_t text_bytes;                /* of the batch before */
     bool as_indexes;                  /* this batch holds dictionary indexes so far */
     uint8_t *levels_def, *levels_rep; /* nested: the batch's levels */
     size_t level_count, level_cap;
@@ -392,7 +401,7 @@ SL_MUST_USE sl_status parquet_leaf_read_nested(struct parquet_leaf_reader *r, in
 
 void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *parquet,
                               const struct parquet_leaf *leaf, bool keep_dictionary,
-                              struct parquet_recycler *recycler);
+                              sl_parquet_memory *memory);
 /* Goes to the start of a row group. Its dictionary is read at once, as it tells how long values may be; with `selective`,
  * when the first page needs it, and maybe none of the wanted ones does. */
 SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group, bool selective);

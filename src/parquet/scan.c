@@ -9,6 +9,8 @@
 #define STRING_BYTES_MAX    ((size_t)1 << 30) /* of one column in a batch: its offsets have 31 bits */
 #define LEAF_EXCESS         4 /* times the batch's bytes that one column may take before we think again */
 #define LEAF_BYTES_LEAST    ((size_t)1 << 20)
+#define WINDOW_LEAST        ((size_t)16 << 10) /* read ahead of a leaf */
+#define WINDOW_MOST         ((size_t)1 << 20)
 
 struct scan {
     sl_stream stream;
@@ -23,8 +25,7 @@ struct scan {
     size_t range_count;
     int64_t batch_rows;
     size_t batch_bytes;
-    struct parquet_recycler *recycler;
-    bool shares_recycler; /* it is another scan's */
+    sl_parquet_memory *memory;
     sl_pool *pool;
     atomic_uint_fast64_t *bytes_read, *pages_read, *pages_skipped;
     /* where we are */
@@ -73,6 +74,13 @@ done:
     return status;
 }
 
+/* What is read ahead takes no more than a batch does. */
+static size_t window_bytes(const struct scan *s, size_t readers)
+{
+    size_t bytes = s->batch_bytes / (readers ? readers : 1);
+    return bytes < WINDOW_LEAST ? WINDOW_LEAST : bytes > WINDOW_MOST ? WINDOW_MOST : bytes;
+}
+
 static sl_status make_readers(struct scan *s, bool keep_dictionary)
 {
     const struct parquet_schema *schema = &s->parquet->schema;
@@ -83,13 +91,15 @@ static sl_status make_readers(struct scan *s, bool keep_dictionary)
         count += schema->columns[s->columns[i]].leaf_count;
     }
     SL_NEW_ARRAY(s->readers, count + 1);
+    size_t window = window_bytes(s, count);
     for (size_t i = 0; i < s->column_count; i++) {
         const struct parquet_node *node = &schema->columns[s->columns[i]];
         for (size_t leaf = 0; leaf < node->leaf_count; leaf++) {
             struct parquet_leaf_reader *r;
             SL_NEW(r);
             parquet_leaf_reader_init(r, s->parquet, &schema->leaves[node->leaf_first + leaf], keep_dictionary,
-                                     s->recycler);
+                                     s->memory);
+            r->pages.window_bytes = window;
             s->readers[s->reader_count++] = r;
         }
     }
@@ -145,8 +155,7 @@ static void scan_close(sl_stream *stream)
         parquet_leaf_reader_free(s->readers[i]);
         sl_free(s->readers[i]);
     }
-    if (!s->shares_recycler)
-        parquet_recycler_close(s->recycler);
+    sl_parquet_memory_unref(s->memory);
     sl_free(s->readers);
     sl_free(s->first_reader);
     sl_free(s->columns);
@@ -442,11 +451,10 @@ sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *o
     s->pages_read = options->pages_read;
     s->pages_skipped = options->pages_skipped;
     sl_status status = SL_OK;
-    s->shares_recycler = options->beside != NULL;
-    if (options->beside)
-        s->recycler = ((struct scan *)(void *)options->beside)->recycler;
+    if (options->memory)
+        s->memory = sl_parquet_memory_ref(options->memory);
     else
-        status = parquet_recycler_new(&s->recycler);
+        status = sl_parquet_memory_new(s->batch_bytes, &s->memory);
     if (!status)
         status = project(s, options);
     if (!status)

@@ -101,7 +101,7 @@ sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical ph
     return SL_OK;
 }
 
-static sl_status too_short(const struct parquet_values *v, size_t count)
+sl_status parquet_values_too_short(const struct parquet_values *v, size_t count)
 {
     return sl_corrupt("%s values end too early: %zu more needed", parquet_encoding_name(v->encoding), count);
 }
@@ -111,7 +111,7 @@ static sl_status too_short(const struct parquet_values *v, size_t count)
 static sl_status plain_fixed(struct parquet_values *v, uint8_t *out, size_t count)
 {
     if (count > (size_t)(v->end - v->p) / v->width)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     memcpy(out, v->p, count * v->width);
     v->p += count * v->width;
     return SL_OK;
@@ -140,7 +140,7 @@ static void split_8(const uint8_t *s, size_t stride, uint8_t *out, size_t count)
 static sl_status split_fixed(struct parquet_values *v, uint8_t *out, size_t count)
 {
     if (count > v->split_count - v->split_at)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     const uint8_t *streams = v->p + v->split_at;
     if (v->width == 4)
         split_4(streams, v->split_count, out, count);
@@ -171,8 +171,6 @@ static sl_status delta_fixed(struct parquet_values *v, uint8_t *out, size_t coun
     return SL_OK;
 }
 
-static sl_status delta_byte_array(struct parquet_values *v, struct parquet_strings *out, size_t count);
-
 /* DELTA_BYTE_ARRAY of fixed-width values: strings that all have the same length. */
 static sl_status delta_byte_array_fixed(struct parquet_values *v, uint8_t *out, size_t count)
 {
@@ -181,7 +179,7 @@ static sl_status delta_byte_array_fixed(struct parquet_values *v, uint8_t *out, 
     while (count > 0) {
         size_t n = count < READ_BLOCK ? count : READ_BLOCK;
         parquet_strings_clear(&strings);
-        SL_GO(delta_byte_array(v, &strings, n));
+        SL_GO(parquet_values_delta_byte_array(v, &strings, n));
         for (size_t i = 0; i < n; i++)
             if ((size_t)(strings.offsets[i + 1] - strings.offsets[i]) != v->width) {
                 status = sl_corrupt("value of %" PRId32 " bytes in a column of %zu",
@@ -202,7 +200,7 @@ sl_status parquet_values_fixed(struct parquet_values *v, uint8_t *out, size_t co
     if (count == 0)
         return SL_OK;
     if (!v->ready)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     switch (v->encoding) {
     case PARQUET_PLAIN:
         return plain_fixed(v, out, count);
@@ -220,140 +218,15 @@ sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t co
     if (count == 0)
         return SL_OK;
     if (!v->ready)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     if (v->encoding == PARQUET_RLE)
-        return parquet_hybrid_bytes(&v->hybrid, out, count) == count ? SL_OK : too_short(v, count);
+        return parquet_hybrid_bytes(&v->hybrid, out, count) == count ? SL_OK
+                                                                     : parquet_values_too_short(v, count);
     if (count > (size_t)(v->end - v->p) * 8 - v->bit)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     parquet_bits_to_bytes(v->p, v->bit, count, out);
     v->bit += count;
     return SL_OK;
-}
-
-/* ---- byte strings -------------------------------------------------------------------------------------- */
-
-/* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on
- * nothing. */
-static sl_status plain_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
-{
-    SL_TRY(parquet_strings_reserve(out, count));
-    const uint8_t *p = v->p, *end = v->end;
-    int32_t *offsets = out->offsets + out->count;
-    uint64_t at = (uint64_t)offsets[0];
-    for (size_t i = 0; i < count; i++) {
-        if (SL_UNLIKELY(end - p < 4))
-            return too_short(v, count - i);
-        uint32_t len = load_le32(p);
-        if (SL_UNLIKELY(len > (size_t)(end - p) - 4))
-            return sl_corrupt("string of %" PRIu32 " bytes runs past its page", len);
-        p += 4 + (size_t)len;
-        at += len;
-        offsets[i + 1] = (int32_t)at; /* an overflow is found below, before anything is used */
-    }
-    SL_TRY(parquet_strings_reserve_data(out, (size_t)at - (size_t)offsets[0]));
-    const uint8_t *from = v->p + 4;
-    for (size_t i = 0; i < count; i++) {
-        size_t len = (size_t)(offsets[i + 1] - offsets[i]);
-        uint8_t *to = out->data + offsets[i];
-        if (SL_LIKELY((size_t)(end - from) >= len + 16))
-            parquet_copy_short(to, from, len);
-        else
-            memcpy(to, from, len);
-        from += len + 4;
-    }
-    v->p = p;
-    out->count += count;
-    return SL_OK;
-}
-
-static sl_status delta_length_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
-{
-    uint32_t lengths[READ_BLOCK];
-    SL_TRY(parquet_strings_reserve(out, count));
-    while (count > 0) {
-        size_t n = count < READ_BLOCK ? count : READ_BLOCK;
-        SL_TRY(parquet_delta_read32(&v->delta, lengths, n));
-        uint64_t sum = 0;
-        for (size_t i = 0; i < n; i++)
-            sum += lengths[i]; /* a negative length is over 2^31 here, and more than the page has */
-        if (sum > (uint64_t)(v->end - v->p))
-            return sl_corrupt("delta lengths of %" PRIu64 " bytes in a page with %zu left", sum,
-                              (size_t)(v->end - v->p));
-        SL_TRY(parquet_strings_reserve_data(out, (size_t)sum));
-        int32_t *offsets = out->offsets + out->count;
-        if (sum > 0)
-            memcpy(out->data + offsets[0], v->p, (size_t)sum);
-        for (size_t i = 0; i < n; i++)
-            offsets[i + 1] = offsets[i] + (int32_t)lengths[i];
-        v->p += sum;
-        out->count += n;
-        count -= n;
-    }
-    return SL_OK;
-}
-
-static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet_strings *out,
-                                        const uint32_t *prefixes, const uint32_t *suffixes, size_t count)
-{
-    uint64_t total = 0, suffix_total = 0, previous = v->previous.len;
-    for (size_t i = 0; i < count; i++) {
-        if (prefixes[i] > previous)
-            return sl_corrupt("delta prefix of %" PRIu32 " bytes after a value of %" PRIu64, prefixes[i],
-                              previous);
-        suffix_total += suffixes[i];
-        previous = (uint64_t)prefixes[i] + suffixes[i];
-        total += previous;
-    }
-    if (suffix_total > (uint64_t)(v->end - v->p))
-        return sl_corrupt("delta suffixes of %" PRIu64 " bytes in a page with %zu left", suffix_total,
-                          (size_t)(v->end - v->p));
-    SL_TRY(parquet_strings_reserve_data(out, total > SIZE_MAX ? SIZE_MAX : (size_t)total));
-    int32_t *offsets = out->offsets + out->count;
-    const uint8_t *last = v->previous.data;
-    uint8_t *to = out->data + offsets[0];
-    for (size_t i = 0; i < count; i++) {
-        if (prefixes[i] > 0)
-            memcpy(to, last, prefixes[i]);
-        if (suffixes[i] > 0)
-            memcpy(to + prefixes[i], v->p, suffixes[i]);
-        last = to;
-        v->p += suffixes[i];
-        to += prefixes[i] + (size_t)suffixes[i];
-        offsets[i + 1] = (int32_t)(to - out->data);
-    }
-    out->count += count;
-    v->previous.len = 0;
-    return previous > 0 ? sl_buf_append(&v->previous, last, (size_t)previous) : SL_OK;
-}
-
-static sl_status delta_byte_array(struct parquet_values *v, struct parquet_strings *out, size_t count)
-{
-    uint32_t prefixes[READ_BLOCK / 2], suffixes[READ_BLOCK / 2];
-    SL_TRY(parquet_strings_reserve(out, count));
-    while (count > 0) {
-        size_t n = count < READ_BLOCK / 2 ? count : READ_BLOCK / 2;
-        SL_TRY(parquet_delta_read32(&v->delta, prefixes, n));
-        SL_TRY(parquet_delta_read32(&v->suffix, suffixes, n));
-        SL_TRY(delta_byte_array_block(v, out, prefixes, suffixes, n));
-        count -= n;
-    }
-    return SL_OK;
-}
-
-sl_status parquet_values_strings(struct parquet_values *v, struct parquet_strings *out, size_t count)
-{
-    if (count == 0)
-        return SL_OK;
-    if (!v->ready)
-        return too_short(v, count);
-    switch (v->encoding) {
-    case PARQUET_PLAIN:
-        return plain_strings(v, out, count);
-    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
-        return delta_length_strings(v, out, count);
-    default:
-        return delta_byte_array(v, out, count);
-    }
 }
 
 /* ---- dictionary indexes -------------------------------------------------------------------------------- */
@@ -382,7 +255,7 @@ sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t
     if (count == 0)
         return SL_OK;
     if (!v->ready || parquet_hybrid_read(&v->hybrid, out, count) != count)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     if (v->hybrid.width < 32 && limit >> v->hybrid.width != 0) /* the width lets no greater one in */
         return SL_OK;
     return check_indexes(out, count, limit);
@@ -394,19 +267,19 @@ static sl_status skip_plain(struct parquet_values *v, size_t count)
 {
     if (v->physical == PARQUET_BOOLEAN) {
         if (count > (size_t)(v->end - v->p) * 8 - v->bit)
-            return too_short(v, count);
+            return parquet_values_too_short(v, count);
         v->bit += count;
         return SL_OK;
     }
     if (v->physical != PARQUET_BYTE_ARRAY) {
         if (count > (size_t)(v->end - v->p) / v->width)
-            return too_short(v, count);
+            return parquet_values_too_short(v, count);
         v->p += count * v->width;
         return SL_OK;
     }
     for (; count > 0; count--) {
         if (v->end - v->p < 4 || load_le32(v->p) > (size_t)(v->end - v->p) - 4)
-            return too_short(v, count);
+            return parquet_values_too_short(v, count);
         v->p += 4 + (size_t)load_le32(v->p);
     }
     return SL_OK;
@@ -442,19 +315,19 @@ sl_status parquet_values_skip(struct parquet_values *v, size_t count)
     if (count == 0)
         return SL_OK;
     if (!v->ready)
-        return too_short(v, count);
+        return parquet_values_too_short(v, count);
     switch (v->encoding) {
     case PARQUET_PLAIN:
         return skip_plain(v, count);
     case PARQUET_PLAIN_DICTIONARY:
     case PARQUET_RLE_DICTIONARY:
     case PARQUET_RLE:
-        return parquet_hybrid_skip(&v->hybrid, count) == count ? SL_OK : too_short(v, count);
+        return parquet_hybrid_skip(&v->hybrid, count) == count ? SL_OK : parquet_values_too_short(v, count);
     case PARQUET_DELTA_BINARY_PACKED:
         return skip_delta(v, count);
     case PARQUET_BYTE_STREAM_SPLIT:
         if (count > v->split_count - v->split_at)
-            return too_short(v, count);
+            return parquet_values_too_short(v, count);
         v->split_at += count;
         return SL_OK;
     default:

@@ -20,6 +20,7 @@ void scan_free(void *context)
     sl_strings_free(&s->where_columns);
     sl_key_set_free(&s->keys);
     key_buckets_free(&s->buckets);
+    sl_parquet_memory_unref(s->memory);
     sl_free(s);
 }
 
@@ -324,6 +325,7 @@ static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_
                                  .table_schema = s->table_schema,
                                  .filter = s->where && s->prunes ? &s->filter : NULL,
                                  .stats = s->stats,
+                                 .memory = s->memory,
                                  .pool = s->pool};
     return sl_slice_open(s->table, slice, &o, out);
 }
@@ -392,7 +394,9 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     SL_NEW(s);
     s->table = table;
     s->stats = stats;
-    sl_status status = scan_load(s, options);
+    sl_status status = sl_slice_memory_new(&table->runtime, true, &s->memory);
+    if (!status)
+        status = scan_load(s, options);
     if (status) {
         scan_free(s);
         return status;

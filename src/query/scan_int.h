@@ -32,7 +32,8 @@ struct scan {
     sl_key_set keys;   /* the keys that `where` leaves possible */
     bool has_keys;     /* else it does not name them */
     struct key_buckets buckets;
-    sl_pool *pool; /* for columns inside one slice, when slices are not read in parallel */
+    sl_parquet_memory *memory; /* of all slices */
+    sl_pool *pool;             /* for columns inside one slice, when slices are not read in parallel */
 };
 
 /* ---- the scan ------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 struct run_stream {
     sl_stream base; /* schema is borrowed from `rows` */
     sl_source *source;
+    sl_parquet_memory *memory;
     sl_stream *rows;
     sl_read_stats *stats;
     struct run_copy *copy; /* NULL: every row is decoded */
@@ -33,10 +34,11 @@ static sl_status run_next(sl_stream *self, sl_batch **out)
 static void run_close(sl_stream *self)
 {
     struct run_stream *s = (struct run_stream *)self;
-    run_late_free(s->late); /* its scan shares what the first one has */
+    run_late_free(s->late);
     sl_stream_close(s->rows);
     run_copy_free(s->copy);
     sl_source_unref(s->source);
+    sl_parquet_memory_unref(s->memory);
     sl_free(s);
 }
 
@@ -151,7 +153,7 @@ static sl_status rename_to_key(sl_stream *in, sl_stream **out)
     return SL_OK;
 }
 
-sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream *beside, sl_stream **out)
+sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_stream **out)
 {
     const sl_type *file_schema = sl_parquet_schema(p);
     bool early = is_early_delete_log(p);
@@ -182,7 +184,7 @@ sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *o, sl_str
                                            .bytes_read = o->stats ? &o->stats->bytes_read : NULL,
                                            .pages_read = o->stats ? &o->stats->pages : NULL,
                                            .pages_skipped = o->stats ? &o->stats->pages_skipped : NULL,
-                                           .beside = beside};
+                                           .memory = o->memory};
     SL_GO(sl_parquet_scan(p, &scan, out));
     if (early)
         status = rename_to_key(*out, out);
@@ -274,19 +276,31 @@ static sl_status scan_rows(struct run_stream *run, const struct sl_run_options *
     struct sl_run_options first = *o;
     if (run->late)
         first.schema = run_late_early(run->late);
-    SL_TRY(run_scan_columns(run->source->parquet, &first, NULL, scan));
-    if (run->late)
-        run_late_beside(run->late, *scan);
+    SL_TRY(run_scan_columns(run->source->parquet, &first, scan));
     return sl_stream_conform(*scan, first.schema, &run->rows);
 }
 
-static sl_status open_rows(struct run_stream *run, const struct sl_run_options *o, const sl_table *table)
+/* Scans of a run share memory, whether others do or not. */
+static sl_status choose_memory(struct run_stream *run, struct sl_run_options *o)
 {
+    if (o->memory)
+        sl_parquet_memory_ref(o->memory);
+    else
+        SL_TRY(sl_parquet_memory_new(o->batch_bytes, &o->memory));
+    run->memory = o->memory;
+    return SL_OK;
+}
+
+static sl_status open_rows(struct run_stream *run, const struct sl_run_options *given, const sl_table *table)
+{
+    struct sl_run_options options = *given;
+    const struct sl_run_options *o = &options;
     if (o->schema->field_count == 0)
         return row_count_stream(run->source->parquet, o, &run->rows);
     sl_stream *scan;
     bool disorder;
     SL_TRY(check_order(run, o, table, &disorder));
+    SL_TRY(choose_memory(run, &options));
     if (!disorder && o->late_for && sl_merge_may_be_late(o->late_for) &&
         sl_table_setting_true(table, "sluice.merge.late", true))
         SL_TRY(run_late_new(run->source, o, &run->late));
@@ -314,6 +328,9 @@ sl_status sl_run_open(const sl_table *table, const char *relative, const struct 
                       sl_stream **out)
 {
     struct run_stream *run;
+    struct sl_run_options bounded = *o;
+    if (!bounded.batch_bytes)
+        bounded.batch_bytes = sl_batch_bytes_for(&table->runtime, 1);
     SL_NEW(run);
     run->base.next = run_next;
     run->base.close = run_close;
@@ -323,7 +340,7 @@ sl_status sl_run_open(const sl_table *table, const char *relative, const struct 
     sl_status status = SL_OK;
     if (!run->source)
         SL_GO(sl_source_open(table, relative, NULL, &run->source));
-    SL_GO_CTX(open_rows(run, o, table), "file %s", relative);
+    SL_GO_CTX(open_rows(run, &bounded, table), "file %s", relative);
     count_file(run);
     run->base.schema = run->rows->schema;
     *out = &run->base;

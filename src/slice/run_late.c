@@ -19,7 +19,6 @@ struct run_late {
     size_t range;                  /* the one that was read last */
     int64_t range_row;             /* row of the run that it begins with */
     int64_t at;                    /* row of the run behind those that were read */
-    sl_stream *first;              /* the first scan */
     sl_stream *scan,
         *rows; /* the second one, and what it yields in the schema's types; NULL: not opened yet */
 };
@@ -98,8 +97,6 @@ void run_late_free(struct run_late *l)
 
 const sl_type *run_late_early(const struct run_late *l) { return l->early; }
 
-void run_late_beside(struct run_late *l, sl_stream *first) { l->first = first; }
-
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /* The row of the file that is row `row` of the run, not before the range that begins with row *range_row of the run. */
@@ -122,7 +119,7 @@ static void steer(struct run_late *l, int64_t row, int64_t count)
 
 static sl_status open_scan(struct run_late *l)
 {
-    SL_TRY(run_scan_columns(l->source->parquet, &l->options, l->first, &l->scan));
+    SL_TRY(run_scan_columns(l->source->parquet, &l->options, &l->scan));
     return sl_stream_conform(l->scan, l->rest, &l->rows);
 }
 

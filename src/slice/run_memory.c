@@ -11,7 +11,15 @@
 #define BATCHES      2.5                 /* with what the allocator rounds up */
 #define NUMBER_BYTES 8
 #define TEXT_BYTES   24
+#define IDLE_SHARE       16 /* of the budget lies idle between two batches or files */
+#define IDLE_BYTES_LEAST ((size_t)1 << 20)
+#define IDLE_BYTES_MOST  ((size_t)64 << 20)
 #define FILES_SHARE  2 /* half of the file descriptors are for the rest of the program */
+/* Batches of all runs of a merge take an eighth of a thread's share; of more than so many runs most wait. */
+#define BATCHES_SHARE     8
+#define BATCH_RUNS_MOST   16
+#define BATCH_BYTES_LEAST ((size_t)64 << 10)
+#define BATCH_BYTES_MOST  ((size_t)64 << 20)
 
 static size_t at_most(int64_t bytes, size_t most)
 {
@@ -30,16 +38,12 @@ static double value_bytes(const struct sl_parquet_chunk_info *chunk, int64_t row
     return average > least ? average : least;
 }
 
-/* Buffers of one column of a row group, and its values in batches: the one at hand and the next, which is read before the
- * other is given up. */
-static size_t chunk_bytes(const struct sl_parquet_chunk_info *chunk, int64_t rows)
+/* Buffers of one column of a row group. */
+static size_t chunk_bytes(const struct sl_parquet_chunk_info *chunk)
 {
-    double batches = BATCHES * SL_MERGE_BATCH_ROWS * value_bytes(chunk, rows);
     size_t page = at_most(chunk->uncompressed_bytes, CHUNK_BUFFER);
     size_t bytes = at_most(chunk->compressed_bytes, CHUNK_BUFFER) + page;
-    if (chunk->has_dictionary)
-        bytes += page;
-    return bytes + (batches < 1e15 ? (size_t)batches : (size_t)1e15);
+    return chunk->has_dictionary ? bytes + page : bytes;
 }
 
 static bool is_wanted(const sl_type *schema, const char *leaf_path)
@@ -51,22 +55,43 @@ static bool is_wanted(const sl_type *schema, const char *leaf_path)
     return false;
 }
 
-sl_status slice_run_bytes(const sl_parquet *p, const sl_type *schema, size_t *out)
+/* The batches of a run are the one at hand and the next, which is read before the other is given up. */
+sl_status slice_run_bytes(const sl_parquet *p, const sl_type *schema, size_t batch_bytes, size_t *out)
 {
     size_t groups = sl_parquet_row_groups(p), leaves = sl_parquet_leaves(p);
+    double row = 0, most_batches = BATCHES * (double)batch_bytes;
     *out = RUN_BYTES;
     for (size_t leaf = 0; leaf < leaves; leaf++) {
-        size_t most = 0;
+        size_t buffers = 0;
+        double value = 0;
         for (size_t group = 0; group < groups; group++) {
             struct sl_parquet_chunk_info chunk;
             SL_TRY(sl_parquet_chunk_info(p, group, leaf, &chunk));
-            size_t bytes =
-                is_wanted(schema, chunk.path) ? chunk_bytes(&chunk, sl_parquet_row_group_rows(p, group)) : 0;
-            most = bytes > most ? bytes : most;
+            if (!is_wanted(schema, chunk.path))
+                continue;
+            size_t bytes = chunk_bytes(&chunk);
+            double average = value_bytes(&chunk, sl_parquet_row_group_rows(p, group));
+            buffers = bytes > buffers ? bytes : buffers;
+            value = average > value ? average : value;
         }
-        *out += most;
+        *out += buffers;
+        row += value;
     }
+    double batches = BATCHES * SL_MERGE_BATCH_ROWS * row;
+    *out += (size_t)(batches < most_batches ? batches : most_batches);
     return SL_OK;
+}
+
+static size_t thread_count(const sl_runtime *runtime)
+{
+    return runtime->pool ? sl_pool_threads(runtime->pool) : 1;
+}
+
+size_t sl_batch_bytes_for(const sl_runtime *runtime, size_t runs)
+{
+    size_t together = runs < 2 ? 2 : runs > BATCH_RUNS_MOST ? BATCH_RUNS_MOST : runs;
+    return sl_budget_share(runtime->budget, BATCHES_SHARE * thread_count(runtime) * together,
+                           BATCH_BYTES_LEAST, BATCH_BYTES_MOST);
 }
 
 size_t slice_files_for(size_t users)
@@ -77,10 +102,6 @@ size_t slice_files_for(size_t users)
     return (size_t)files.rlim_cur / FILES_SHARE / users;
 }
 
-static size_t thread_count(const sl_runtime *runtime)
-{
-    return runtime->pool ? sl_pool_threads(runtime->pool) : 1;
-}
 
 /* Runs of `run_bytes` that may be open beside something of `beside` bytes. */
 static size_t runs_for(const sl_runtime *runtime, size_t run_bytes, size_t beside)
@@ -107,12 +128,20 @@ sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_slice *slice,
     SL_TRY(sl_path_join(slice->group->partition, largest->name, &relative));
     sl_status status = sl_source_open(table, relative, NULL, &source);
     if (!status)
-        status = slice_run_bytes(source->parquet, schema, &bytes);
+        status = slice_run_bytes(source->parquet, schema, sl_batch_bytes_for(&table->runtime, slice->log_count),
+                                 &bytes);
     if (!status)
         *out = runs_for(&table->runtime, bytes, 0);
     sl_source_unref(source);
     sl_free(relative);
     return status;
+}
+
+sl_status sl_slice_memory_new(const sl_runtime *runtime, bool of_all_threads, sl_parquet_memory **out)
+{
+    size_t users = of_all_threads ? 1 : thread_count(runtime);
+    return sl_parquet_memory_new(
+        sl_budget_share(runtime->budget, IDLE_SHARE * users, IDLE_BYTES_LEAST, IDLE_BYTES_MOST), out);
 }
 
 void slice_open_limit(const sl_runtime *runtime, const struct slice_inputs *inputs, struct open_limit *out)

@@ -14,12 +14,14 @@ struct assembly {
     const sl_type *delete_schema;
     struct slice_inputs inputs;
     size_t *needed; /* the inputs that are runs of the merge */
+    sl_parquet_memory *memory;
 };
 
 static void assembly_free(struct assembly *a)
 {
     slice_inputs_free(&a->inputs);
     sl_free(a->needed);
+    sl_parquet_memory_unref(a->memory);
     sl_type_unref(a->schema);
     sl_type_unref(a->delete_schema);
 }
@@ -90,6 +92,7 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .ranges = input->is_limited ? &input->rows : NULL,
                                      .stats = a->options->stats,
                                      .pool = a->options->pool,
+                                     .memory = a->memory,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,
                                      .batch_bytes =
                                          sl_batch_bytes_for(&a->table->runtime, a->slice->log_count + 1),
@@ -151,6 +154,7 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .ranges = base->is_limited ? &base->rows : NULL,
                                  .stats = o->stats,
                                  .pool = o->pool,
+                                 .memory = a->memory,
                                  .batch_rows = SL_MERGE_BATCH_ROWS};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
@@ -194,6 +198,10 @@ sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
     struct assembly a = {.table = table, .slice = slice, .options = options};
     bool base_only = slice->log_count == 0 && slice->base;
     sl_status status = SL_OK;
+    if (options->memory)
+        a.memory = sl_parquet_memory_ref(options->memory);
+    else
+        SL_GO(sl_slice_memory_new(&table->runtime, false, &a.memory));
     if (!base_only)
         SL_GO(choose_schemas(&a));
     SL_GO(slice_inputs_load(table, slice, &(struct sl_slice_log_schemas){a.schema, a.delete_schema}, NULL,

@@ -97,10 +97,13 @@ struct sl_slice_options {
     struct sl_merge_counts *counts;     /* of the merge; NULL */
     const struct sl_change_sink *changes; /* is told what the logs change of the base; NULL: nobody */
     sl_pool *pool;                      /* decodes columns in parallel; NULL: inline */
+    sl_parquet_memory *memory;          /* shared with other slices; NULL: the slice has its own */
     /* Where the caller writes all rows of a result of all columns, batch by batch before it asks for the next: what the
      * merge leaves alone may be copied to it as it is compressed, and does not come out as rows. NULL: nothing is. */
     struct sl_file_writer *copy_to;
 };
+/* Memory for the reading of one thread, or of all; what lies idle in it is a small part of the budget. */
+SL_MUST_USE sl_status sl_slice_memory_new(const sl_runtime *runtime, bool of_all_threads, sl_parquet_memory **out);
 /* The slice's rows: base and logs merged after the table's rules, deletes gone. The columns that merging
  * needs are read beside the wanted ones and dropped again. */
 SL_MUST_USE sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
@@ -149,7 +152,8 @@ struct sl_run_options {
     const sl_row_ranges *ranges; /* rows wanted; NULL: all */
     sl_read_stats *stats;
     sl_pool *pool;
-    int64_t batch_rows; /* 0: the reader's default */
+    sl_parquet_memory *memory; /* shared with other runs; NULL: the run has its own */
+    int64_t batch_rows;        /* 0: the reader's default */
     size_t batch_bytes; /* of a batch and of what is read ahead; 0: sl_batch_bytes_for one run */
     /* strings may come with a dictionary: for a merge, which copies each survivor once */
     bool keep_dictionary;

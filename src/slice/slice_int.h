@@ -103,16 +103,14 @@ SL_MUST_USE sl_status slice_merge_open(const struct sl_run *runs, size_t count,
 
 /* ---- columns that come late ---------------------------------------------------------------------------- */
 
-/* A scan of the file's columns that are in the schema; `beside` as in sl_parquet_scan_options. */
-SL_MUST_USE sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *options, sl_stream *beside,
-                                       sl_stream **out);
+/* A scan of the file's columns that are in the schema. */
+SL_MUST_USE sl_status run_scan_columns(sl_parquet *p, const struct sl_run_options *options, sl_stream **out);
 struct run_late;
-/* NULL: the run has too few columns that could. `source` must outlive the result. */
+/* NULL: the run has too few columns that could. `source` and the options' memory must outlive the result. */
 SL_MUST_USE sl_status run_late_new(sl_source *source, const struct sl_run_options *options,
                                    struct run_late **out);
-void run_late_free(struct run_late *late);                     /* NULL is fine */
-const sl_type *run_late_early(const struct run_late *late);    /* the columns that are read first; borrowed */
-void run_late_beside(struct run_late *late, sl_stream *first); /* the scan of these, which outlives `late` */
+void run_late_free(struct run_late *late);                  /* NULL is fine */
+const sl_type *run_late_early(const struct run_late *late); /* the columns that are read first; borrowed */
 struct sl_run_late run_late_for_merge(struct run_late *late);
 
 /* ---- copying ------------------------------------------------------------------------------------------- */

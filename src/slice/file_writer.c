@@ -71,7 +71,7 @@ struct sl_file_writer {
     sl_txn *txn;
     const sl_write_schema *schema;
     struct sl_file_name parts;
-    char name[256];
+    char name[SL_FILE_NAME_BYTES];
     char *partition, *relative, *prev_commit, *prev_base_file, *base_before;
     sl_strings compacted, logs_before;
     sl_output *output;
@@ -94,13 +94,18 @@ static void name_of(const struct sl_file_spec *spec, const sl_txn *txn, struct s
     sl_file_name_build(parts, name);
 }
 
+void sl_file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name)
+{
+    struct sl_file_name parts;
+    name_of(spec, txn, &parts, name);
+}
+
 sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn, const struct sl_file_spec *spec,
                                 bool *out)
 {
-    struct sl_file_name parts;
-    char name[256], *relative, *path;
+    char name[SL_FILE_NAME_BYTES], *relative, *path;
     sl_entry entry;
-    name_of(spec, txn, &parts, name);
+    sl_file_spec_name(spec, txn, name);
     SL_TRY(sl_path_join(spec->partition, name, &relative));
     sl_status status = sl_table_path(table, relative, &path);
     sl_free(relative);
@@ -132,7 +137,7 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
 static sl_status open_file(sl_file_writer *w)
 {
     char *path;
-    struct sl_planned_file file = {w->partition, w->name, w->prev_base_file ? "MERGE" : "CREATE"};
+    struct sl_planned_file file = {w->partition, w->name, sl_file_marker(w->prev_base_file)};
     SL_TRY(sl_txn_announce(w->txn, &file));
     SL_TRY(sl_table_path(w->table, w->relative, &path));
     sl_status status = sl_storage_create(w->table->storage, path, &w->output);

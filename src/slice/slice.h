@@ -97,6 +97,7 @@ struct sl_slice_options {
     struct sl_merge_counts *counts;     /* of the merge; NULL */
     const struct sl_change_sink *changes; /* is told what the logs change of the base; NULL: nobody */
     sl_pool *pool;                      /* decodes columns in parallel; NULL: inline */
+    size_t batch_bytes;                 /* bound on a batch's memory; 0: sl_batch_bytes_for the slice's runs */
     sl_parquet_memory *memory;          /* shared with other slices; NULL: the slice has its own */
     /* Where the caller writes all rows of a result of all columns, batch by batch before it asks for the next: what the
      * merge leaves alone may be copied to it as it is compressed, and does not come out as rows. NULL: nothing is. */
@@ -235,6 +236,14 @@ void sl_write_schema_free(sl_write_schema *schema); /* zero-initialised is fine 
 /* SL_E_UNSUPPORTED when not every Hudi reader of today reads the column's type (spec/parquet.md 10). `force`: the setting
  * sluice.parquet.force; then all pass. For columns that enter a table; those that it has stay. */
 SL_MUST_USE sl_status sl_file_type_check(const sl_field *column, bool force);
+#define SL_FILE_NAME_BYTES 256
+/* The name that the file will have. */
+void sl_file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name);
+/* What its marker says (spec/timeline.md 9.1). */
+SL_INLINE const char *sl_file_marker(const char *prev_base_file)
+{
+    return prev_base_file ? "MERGE" : "CREATE";
+}
 typedef struct sl_file_writer sl_file_writer;
 /* Announces the file by its marker, then opens it. */
 SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,

@@ -125,17 +125,23 @@ static bool keeps_duplicates(const struct flush *f)
            !sl_table_setting_true(f->table, "hoodie.combine.before.insert", false);
 }
 
+static struct sl_file_spec base_spec(const struct flush_task *t)
+{
+    const sl_data_file *base = t->group->base;
+    return (struct sl_file_spec){.kind = SL_FILE_BASE,
+                                 .partition = t->partition,
+                                 .file_id = t->group->file_id,
+                                 .task = t->number,
+                                 .attempt = t->flush->numbers.attempt,
+                                 .prev_commit = base ? base->parts.instant : "null",
+                                 .prev_base_file = base ? base->name : NULL};
+}
+
 static sl_status write_base(struct flush_task *t)
 {
     struct flush *f = t->flush;
     const sl_data_file *base = t->group->base;
-    struct sl_file_spec spec = {.kind = SL_FILE_BASE,
-                                .partition = t->partition,
-                                .file_id = t->group->file_id,
-                                .task = t->number,
-                                .attempt = f->numbers.attempt,
-                                .prev_commit = base ? base->parts.instant : "null",
-                                .prev_base_file = base ? base->name : NULL};
+    struct sl_file_spec spec = base_spec(t);
     struct sl_merge_options rules;
     struct sl_merge_counts counts = {0};
     sl_stream *rows = NULL;
@@ -197,6 +203,29 @@ static bool goes_to_logs(const struct flush *f, const struct bucket_group *group
     return f->table->type == SL_MERGE_ON_READ && way == FLUSH_BY_LAYOUT && !may_be_base;
 }
 
+/* A copy-on-write table has nothing to delete where there is no base file. */
+static bool goes_to_base(const struct flush *f, const struct bucket_group *group)
+{
+    return group->base || f->operation != SL_OP_DELETE;
+}
+
+sl_status flush_first_file(struct flush_task *t, enum flush_way way, struct sl_file_spec *out, bool *known)
+{
+    *known = true;
+    if (way == FLUSH_NEW_GROUPS) {
+        *known = false;
+    } else if (goes_to_logs(t->flush, t->group, way)) {
+        enum sl_file_kind kind = t->flush->operation == SL_OP_DELETE ? SL_FILE_DELETES : SL_FILE_LOG;
+        SL_TRY(flush_take_version(t, &t->group->planned_log));
+        *out = flush_log_spec(t, kind, t->group->planned_log);
+    } else if (goes_to_base(t->flush, t->group)) {
+        *out = base_spec(t);
+    } else {
+        *known = false;
+    }
+    return SL_OK;
+}
+
 sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partition,
                      struct bucket_group *group, enum flush_way way, uint32_t number)
 {
@@ -211,8 +240,7 @@ sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partiti
         status = write_new(&t);
     } else if (goes_to_logs(flush, group, way)) {
         status = flush_to_logs(&t);
-    } else if (group->base ||
-               flush->operation != SL_OP_DELETE) { /* else copy-on-write: nothing there to delete */
+    } else if (goes_to_base(flush, group)) {
         status = write_base(&t);
     }
 done:

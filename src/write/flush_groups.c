@@ -143,6 +143,7 @@ sl_status flush_parallel(const struct flush *f, size_t count, sl_status (*work)(
 struct flush_round {
     struct flush *flush;
     struct router *router;
+    enum flush_way way;
     const size_t *which;
     size_t count;
     atomic_size_t done;
@@ -161,9 +162,8 @@ static sl_status flush_one(void *context, size_t index)
     size_t number = round->which[index];
     struct write_group *g = &round->router->groups[number];
     const char *partition = round->router->partitions.items[g->partition];
-    enum flush_way way = operation_replaces(f->operation) ? FLUSH_BASE : FLUSH_BY_LAYOUT;
     SL_TRY(sl_check_cancel(&f->table->runtime));
-    SL_TRY_CTX(flush_into(f, g->sorter, partition, &g->place, way, (uint32_t)number),
+    SL_TRY_CTX(flush_into(f, g->sorter, partition, &g->place, round->way, (uint32_t)number),
                "partition %s: bucket %" PRIu32, partition, g->bucket);
     forget_rows(g);
     sl_progress(&f->table->runtime, "writing", atomic_fetch_add(&round->done, 1) + 1, round->count);
@@ -182,9 +182,14 @@ static sl_status flush_unbucketed(struct flush *f, struct router *r)
 
 sl_status flush_groups(struct flush *f, struct router *r, const size_t *which, size_t count)
 {
-    struct flush_round round = {.flush = f, .router = r, .which = which, .count = count};
+    struct flush_round round = {.flush = f,
+                                .router = r,
+                                .way = operation_replaces(f->operation) ? FLUSH_BASE : FLUSH_BY_LAYOUT,
+                                .which = which,
+                                .count = count};
     if (f->table->buckets.buckets == 0)
         return flush_unbucketed(f, r);
     SL_TRY(place_groups(f, r, which, count));
+    SL_TRY(flush_plan(f, r, which, count, round.way));
     return flush_parallel(f, count, flush_one, &round);
 }

@@ -21,26 +21,39 @@ struct flush_logs {
 
 /* ---- versions ------------------------------------------------------------------------------------------ */
 
-static sl_status file_exists(const struct flush_task *t, enum sl_file_kind kind, uint32_t version, bool *out)
+struct sl_file_spec flush_log_spec(const struct flush_task *t, enum sl_file_kind kind, uint32_t version)
 {
-    struct sl_file_spec spec = {.kind = kind,
-                                .partition = t->partition,
-                                .file_id = t->group->file_id,
-                                .version = version,
-                                .task = t->number,
-                                .attempt = t->flush->numbers.attempt};
+    return (struct sl_file_spec){.kind = kind,
+                                 .partition = t->partition,
+                                 .file_id = t->group->file_id,
+                                 .version = version,
+                                 .task = t->number,
+                                 .attempt = t->flush->numbers.attempt};
+}
+
+static sl_status log_exists(const struct flush_task *t, enum sl_file_kind kind, uint32_t version, bool *out)
+{
+    struct sl_file_spec spec = flush_log_spec(t, kind, version);
     return sl_file_writer_exists(t->flush->table, t->flush->txn, &spec, out);
 }
 
-static sl_status take_version(struct flush_logs *l)
+sl_status flush_take_version(const struct flush_task *t, uint32_t *out)
 {
     for (bool taken = true; taken;) {
-        l->version = ++l->task->group->logs_written;
-        SL_TRY(file_exists(l->task, SL_FILE_LOG, l->version, &taken));
+        *out = ++t->group->logs_written;
+        SL_TRY(log_exists(t, SL_FILE_LOG, *out, &taken));
         if (!taken)
-            SL_TRY(file_exists(l->task, SL_FILE_DELETES, l->version, &taken));
+            SL_TRY(log_exists(t, SL_FILE_DELETES, *out, &taken));
     }
     return SL_OK;
+}
+
+static sl_status next_version(struct flush_logs *l)
+{
+    uint32_t planned = l->task->group->planned_log;
+    l->task->group->planned_log = 0;
+    l->version = planned;
+    return planned ? SL_OK : flush_take_version(l->task, &l->version);
 }
 
 /* ---- the slice before ---------------------------------------------------------------------------------- */
@@ -112,19 +125,14 @@ static sl_status close_open_logs(struct flush_logs *l)
 /* Makes *w ready for a batch. */
 static sl_status log_ready(struct flush_logs *l, enum sl_file_kind kind, sl_file_writer **w)
 {
-    struct flush *f = l->task->flush;
+    const struct flush *f = l->task->flush;
     if (*w && sl_file_writer_bytes(*w) >= l->roll_bytes)
         SL_TRY(close_open_logs(l));
     if (*w)
         return SL_OK;
     if (!l->rows && !l->deletes)
-        SL_TRY(take_version(l));
-    struct sl_file_spec spec = {.kind = kind,
-                                .partition = l->task->partition,
-                                .file_id = l->task->group->file_id,
-                                .version = l->version,
-                                .task = l->task->number,
-                                .attempt = f->numbers.attempt};
+        SL_TRY(next_version(l));
+    struct sl_file_spec spec = flush_log_spec(l->task, kind, l->version);
     SL_TRY(note_slice(l));
     tell_slice(l, &spec);
     return sl_file_writer_open(f->table, f->txn, &f->schema, &spec, w);

@@ -6,11 +6,12 @@
 
 /* The file group of a bucket in a partition, as a view knows it. */
 struct bucket_group {
-    char file_id[80];         /* a new one where the bucket has no group yet */
+    char file_id[80];           /* a new one where the bucket has no group yet */
     const sl_file_group *group; /* NULL: there is none yet */
     const sl_data_file *base;   /* the newest; NULL: none */
     bool exists;                /* it has a slice */
-    uint32_t logs_written;    /* in this transaction: the last version taken */
+    uint32_t logs_written;      /* in this transaction: the last version taken */
+    uint32_t planned_log;       /* it is taken for a log that is announced, but not yet open; 0: none */
     uint64_t rows_stamped;
     /* in tables that keep changes: the slice's logs, and those of this transaction, once it wrote one */
     sl_strings logs_before;
@@ -168,6 +169,15 @@ enum flush_way {
     FLUSH_BASE,       /* a base file: the group's own is written anew */
     FLUSH_NEW_GROUPS, /* base files of new groups, split by size; the given group does not count */
 };
+/* The file that flush_into will write into the group first, where that can be told. */
+SL_MUST_USE sl_status flush_first_file(struct flush_task *t, enum flush_way way, struct sl_file_spec *out,
+                                       bool *known);
+struct sl_file_spec flush_log_spec(const struct flush_task *t, enum sl_file_kind kind, uint32_t version);
+/* The next version of the group's logs that no file has. */
+SL_MUST_USE sl_status flush_take_version(const struct flush_task *t, uint32_t *out);
+/* Announces the first file of each group together: a marker alone is three waits for the disk. */
+SL_MUST_USE sl_status flush_plan(struct flush *f, const struct router *r, const size_t *which, size_t count,
+                                 enum flush_way way);
 /* Writes the rows of a sorter into a file group. */
 SL_MUST_USE sl_status flush_into(struct flush *flush, sl_sorter *sorter, const char *partition,
                                  struct bucket_group *group, enum flush_way way, uint32_t number);

@@ -95,6 +95,8 @@ SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *sc
 /* Opens a table; reads its properties only. Settings in `options` go before those stored in the table. */
 SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sluice_table **out,
                                  sluice_error *e);
+/* Bytes that the table's operations may take: sluice.memory, or a quarter of the machine. */
+SLUICE_API uint64_t sluice_table_memory(const sluice_table *t);
 /* All writers, scans, streams and jobs of the table must be closed before. NULL is fine. */
 SLUICE_API void sluice_table_close(sluice_table *t);
 
@@ -324,6 +326,7 @@ typedef struct sluice_input_options {
      * for so many milliseconds, or a signal did, an array without rows. Of `schema` a CSV stream then has the columns
      * that its header names. Parquet and Avro are read to their end first. */
     int64_t idle_ms;
+    uint64_t memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
 SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,

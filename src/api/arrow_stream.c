@@ -8,6 +8,7 @@
 
 struct exported {
     sl_stream *rows;
+    const sl_runtime *runtime;
     char error[2048];
 };
 
@@ -57,7 +58,7 @@ static void release_stream(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out)
+sl_status api_export_stream(sl_stream *rows, const sl_runtime *runtime, struct ArrowArrayStream *out)
 {
     struct exported *x = sl_calloc(1, sizeof *x);
     if (!x) {
@@ -65,16 +66,18 @@ sl_status api_export_stream(sl_stream *rows, struct ArrowArrayStream *out)
         return sl_nomem();
     }
     x->rows = rows;
+    x->runtime = runtime;
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, x};
     return SL_OK;
 }
 
-bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows)
+bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows, const sl_runtime **runtime)
 {
     if (stream->release != release_stream)
         return false;
     struct exported *x = stream->private_data;
     *rows = x->rows;
+    *runtime = x->runtime;
     sl_free(x);
     stream->release = NULL;
     return true;

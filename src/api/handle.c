@@ -110,6 +110,8 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
     return api_result(status, e);
 }
 
+uint64_t sluice_table_memory(const sluice_table *t) { return t->budget.limit; }
+
 void sluice_table_close(sluice_table *t)
 {
     if (!t)

@@ -64,6 +64,8 @@ struct opened {
     void *context;
     char *null_text;
     const sl_type *wanted;
+    sl_budget budget;
+    sl_runtime runtime;
 };
 
 static sl_status hand_over(void *context, uint64_t line, const char *text, size_t len, const char *message)
@@ -103,6 +105,9 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->options.delimiter = in->delimiter;
     o->options.batch_rows = in->batch_rows;
     o->options.idle_ms = in->idle_ms;
+    o->budget.limit = in->memory ? (size_t)in->memory : (size_t)(sl_memory_total() / 4);
+    o->runtime.budget = &o->budget;
+    o->options.runtime = &o->runtime;
     o->options.present_only = in->idle_ms > 0;
     if (in->null_text && !(o->null_text = sl_strdup(in->null_text))) {
         status = sl_nomem();
@@ -135,6 +140,6 @@ int sluice_input_open(const char *path, const sluice_input_options *options, str
     sl_stream *rows;
     sl_status status = open_rows(path, &known, &rows);
     if (!status)
-        status = api_export_stream(rows, out);
+        status = api_export_stream(rows, NULL, out);
     return api_result(status, e);
 }

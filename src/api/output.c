@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE_BYTES (1 << 16)
-#define TABLE_ROWS  100
+#define PIECE_BYTES     (1 << 16)
+#define TABLE_ROWS      100
+#define ROW_GROUP_SHARE 8 /* of the memory: encoded pages that wait until their row group is complete */
+#define ROW_GROUP_LEAST ((size_t)1 << 20)
+#define ROW_GROUP_MOST  ((size_t)120 << 20)
 
 struct sink {
     int (*write)(void *context, const char *text, size_t len);
@@ -348,11 +351,10 @@ static sl_status print_lines(struct sink *s, const sl_batch *batch)
 }
 
 /* Takes over rows. */
-static sl_status write_canonical(struct sink *s, sl_stream *rows, uint64_t *count)
+static sl_status write_canonical(struct sink *s, sl_stream *rows, const sl_runtime *runtime, uint64_t *count)
 {
     const sl_type *schema = NULL;
     sl_stream *lines = NULL, *sorted = NULL;
-    sl_runtime runtime = {0};
     sl_status status = canonical_schema(rows->schema, &schema);
     if (status) {
         sl_stream_close(rows);
@@ -362,7 +364,7 @@ static sl_status write_canonical(struct sink *s, sl_stream *rows, uint64_t *coun
     sl_type_unref(schema);
     SL_TRY(status);
     SL_TRY(line_stream(rows, &lines));
-    SL_TRY(sl_sort_stream(lines, "line", &runtime, &sorted));
+    SL_TRY(sl_sort_stream(lines, "line", runtime, &sorted));
     for (;;) {
         sl_batch *batch;
         SL_GO(sl_stream_next(sorted, &batch));
@@ -399,9 +401,17 @@ static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text
     }
 }
 
-static sl_status open_rows(struct ArrowArrayStream *stream, sl_stream **rows)
+/* Where rows come from somebody else, what is written out keeps to this. */
+static const sl_runtime *nobodys_runtime(sl_budget *budget, sl_runtime *runtime)
 {
-    return api_take_stream(stream, rows) ? SL_OK : sl_input_arrow_stream(stream, NULL, NULL, rows);
+    *budget = (sl_budget){.limit = (size_t)(sl_memory_total() / 4)};
+    *runtime = (sl_runtime){.budget = budget};
+    return runtime;
+}
+
+static sl_status open_rows(struct ArrowArrayStream *stream, sl_stream **rows, const sl_runtime **runtime)
+{
+    return api_take_stream(stream, rows, runtime) ? SL_OK : sl_input_arrow_stream(stream, NULL, NULL, rows);
 }
 
 int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options,
@@ -412,10 +422,13 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
     struct sink s = {write, context, {0}};
     sl_stream *rows = NULL;
     uint64_t count = 0;
+    sl_budget budget;
+    sl_runtime other;
+    const sl_runtime *runtime = nobodys_runtime(&budget, &other);
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    sl_status status = open_rows(stream, &rows);
+    sl_status status = open_rows(stream, &rows, &runtime);
     if (!status && o.format == SLUICE_TEXT_CANONICAL) {
-        status = write_canonical(&s, rows, &count);
+        status = write_canonical(&s, rows, runtime ? runtime : &other, &count);
         rows = NULL;
     } else if (!status && o.format == SLUICE_TEXT_TABLE) {
         status = write_table(&s, rows, &o, &count);
@@ -435,9 +448,12 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
 
 /* ---- Parquet ------------------------------------------------------------------------------------------- */
 
-static sl_status write_parquet(sl_output *output, sl_stream *rows, uint64_t *count)
+static sl_status write_parquet(sl_output *output, sl_stream *rows, const sl_runtime *runtime, uint64_t *count)
 {
-    struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD};
+    struct sl_parquet_write_options options = {
+        .codec = SL_CODEC_ZSTD,
+        .row_group_bytes =
+            sl_budget_share(runtime->budget, ROW_GROUP_SHARE, ROW_GROUP_LEAST, ROW_GROUP_MOST)};
     struct sl_parquet_written written;
     sl_parquet_writer *w;
     SL_TRY(sl_parquet_writer_new(output, rows->schema, &options, &w));
@@ -468,13 +484,16 @@ int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uin
     sl_stream *rows = NULL;
     char *inside = NULL;
     uint64_t count = 0;
-    sl_status status = open_rows(stream, &rows);
+    sl_budget budget;
+    sl_runtime other;
+    const sl_runtime *runtime = nobodys_runtime(&budget, &other);
+    sl_status status = open_rows(stream, &rows, &runtime);
     if (!status)
         status = sl_storage_for_uri(path, &storage, &inside);
     if (!status)
         status = sl_storage_create(storage, inside, &output);
     if (!status)
-        status = write_parquet(output, rows, &count);
+        status = write_parquet(output, rows, runtime ? runtime : &other, &count);
     if (!status) {
         status = sl_output_finish(output);
         output = NULL;

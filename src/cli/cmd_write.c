@@ -189,7 +189,9 @@ static int append_inputs(struct write_run *w)
 {
     enum input_use use = w->operation == SLUICE_DELETE ? INPUT_FOR_KEYS : INPUT_FOR_ROWS;
     struct borrowed_schema wanted;
-    struct input_pace pace = {commit_batch_rows(&w->triggers), w->triggers.is_any ? IDLE_MS : 0};
+    struct input_pace pace = {.batch_rows = commit_batch_rows(&w->triggers),
+                              .memory = sluice_table_memory(w->table),
+                              .idle_ms = w->triggers.is_any ? IDLE_MS : 0};
     int status =
         inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, w->triggers.is_any, &wanted);
     if (!status)

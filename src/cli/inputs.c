@@ -389,6 +389,7 @@ int input_rows(const struct args *args, struct input *input, const struct ArrowS
                                     .reject = given(args, OPT_REJECT) ? on_reject : NULL,
                                     .context = rejects,
                                     .batch_rows = pace->batch_rows,
+                                    .memory = pace->memory,
                                     .idle_ms = strcmp(input->path, "-") == 0 ? pace->idle_ms : 0};
     rejects->name = input->name;
     return sluice_input_open(input->path, &options, out, &e) ? input_error(args, input, &e) : STATUS_DONE;

@@ -61,6 +61,7 @@ int rejects_close(struct rejects *r);
 
 struct input_pace {
     int64_t batch_rows; /* 0: as it likes */
+    uint64_t memory;    /* that reading may take */
     int64_t idle_ms;    /* above 0: a batch without rows when standard input gave none for so long */
 };
 int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,

@@ -221,6 +221,13 @@ int sl_type_field_index(const sl_type *structure, const char *name)
     return -1;
 }
 
+int sl_type_field_near(const sl_type *structure, const char *name, size_t guess)
+{
+    if (guess < structure->field_count && strcmp(structure->fields[guess].name, name) == 0)
+        return (int)guess;
+    return sl_type_field_index(structure, name);
+}
+
 size_t sl_type_value_bytes(const sl_type *type)
 {
     switch (type->id) {

@@ -175,8 +175,12 @@ sl_status sl_sorter_finish(sl_sorter *s, size_t fan_in, struct sl_run **runs, si
 
 /* ---- a stream, sorted ---------------------------------------------------------------------------------- */
 
+#define SORT_SHARE 4 /* of the memory budget: others run beside the sort, and some of them sort too */
+
 struct sort_stream {
     sl_stream base;
+    sl_budget pool; /* part of the budget */
+    sl_runtime runtime;
     sl_sorter *sorter;
     sl_stream *merged;
 };
@@ -216,11 +220,15 @@ sl_status sl_sort_stream(sl_stream *input, const char *key_column, const sl_runt
     sl_status status = s ? SL_OK : sl_nomem();
     if (status != SL_OK)
         goto done;
-    SL_GO(sl_sorter_new(input->schema, key_column, runtime, &s->sorter));
+    s->pool = (sl_budget){.limit = sl_budget_share(runtime->budget, SORT_SHARE, 1, SIZE_MAX),
+                          .parent = runtime->budget};
+    s->runtime = *runtime;
+    s->runtime.budget = &s->pool;
+    SL_GO(sl_sorter_new(input->schema, key_column, &s->runtime, &s->sorter));
     s->base = (sl_stream){s->sorter->schema, sort_next, sort_close};
     SL_GO(append_all(s->sorter, input));
     SL_GO(sl_sorter_finish(s->sorter, sl_spill_fan_in(runtime, 1), &runs, &count));
-    SL_GO(open_keeping_all(s->sorter->schema, s->sorter->key, runtime, runs, count, &s->merged));
+    SL_GO(open_keeping_all(s->sorter->schema, s->sorter->key, &s->runtime, runs, count, &s->merged));
     *out = &s->base;
     s = NULL;
 done:

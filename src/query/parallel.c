@@ -5,8 +5,10 @@
 #include "query/query.h"
 #include <pthread.h>
 
-#define QUEUE_BATCHES                                                                                        \
-    16 /* a few batches ahead of the consumer: enough to keep the threads busy, little memory */
+/* A few batches ahead of the consumer: enough to keep the threads busy, little memory. */
+#define QUEUE_BATCHES     16
+#define QUEUE_SHARE       8 /* of the memory budget */
+#define QUEUE_BYTES_LEAST ((size_t)1 << 20)
 
 struct parallel {
     sl_stream base;
@@ -19,6 +21,7 @@ struct parallel {
     pthread_cond_t filled, drained;
     sl_batch *queue[QUEUE_BATCHES];
     size_t head, count;
+    size_t bytes, bytes_max; /* of the batches in it; one larger than that stands alone */
     size_t next_source;
     bool stop;
     sl_status failure;
@@ -48,15 +51,22 @@ static sl_status single_next(sl_stream *self, sl_batch **out)
 
 /* ---- several ------------------------------------------------------------------------------------------- */
 
+static bool has_room(const struct parallel *p, size_t bytes)
+{
+    return p->count == 0 || (p->count < QUEUE_BATCHES && p->bytes + bytes <= p->bytes_max);
+}
+
 /* False when the consumer is gone or another thread failed; the batch is then dropped. */
 static bool push(struct parallel *p, sl_batch *batch)
 {
+    size_t bytes = sl_batch_bytes(batch);
     pthread_mutex_lock(&p->mutex);
-    while (p->count == QUEUE_BATCHES && !p->stop)
+    while (!has_room(p, bytes) && !p->stop)
         pthread_cond_wait(&p->drained, &p->mutex);
     bool go_on = !p->stop;
     if (go_on) {
         p->queue[(p->head + p->count++) % QUEUE_BATCHES] = batch;
+        p->bytes += bytes;
         pthread_cond_signal(&p->filled);
     }
     pthread_mutex_unlock(&p->mutex);
@@ -146,7 +156,8 @@ static sl_status queue_next(sl_stream *self, sl_batch **out)
         *out = p->queue[p->head];
         p->head = (p->head + 1) % QUEUE_BATCHES;
         p->count--;
-        pthread_cond_signal(&p->drained);
+        p->bytes -= sl_batch_bytes(*out);
+        pthread_cond_broadcast(&p->drained); /* room for one batch is not room for another */
     }
     pthread_mutex_unlock(&p->mutex);
     return status;
@@ -189,6 +200,7 @@ sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned t
     }
     p->source = *source;
     p->runtime = runtime;
+    p->bytes_max = sl_budget_share(runtime->budget, QUEUE_SHARE, QUEUE_BYTES_LEAST, SIZE_MAX);
     p->threads = threads < source->count ? threads : (unsigned)source->count;
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->filled, NULL);

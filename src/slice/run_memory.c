@@ -6,15 +6,15 @@
 #include <sys/resource.h>
 
 /* Of a column: as much of it as is read ahead, and a page as it was stored. */
-#define CHUNK_BUFFER ((size_t)1 << 20)
-#define RUN_BYTES    ((size_t)256 << 10) /* a decompressor and the footer */
-#define BATCHES      2.5                 /* with what the allocator rounds up */
-#define NUMBER_BYTES 8
-#define TEXT_BYTES   24
+#define CHUNK_BUFFER     ((size_t)1 << 20)
+#define RUN_BYTES        ((size_t)256 << 10) /* a decompressor and the footer */
+#define BATCHES          2.5                 /* with what the allocator rounds up */
+#define NUMBER_BYTES     8
+#define TEXT_BYTES       24
 #define IDLE_SHARE       16 /* of the budget lies idle between two batches or files */
 #define IDLE_BYTES_LEAST ((size_t)1 << 20)
 #define IDLE_BYTES_MOST  ((size_t)64 << 20)
-#define FILES_SHARE  2 /* half of the file descriptors are for the rest of the program */
+#define FILES_SHARE      2 /* half of the file descriptors are for the rest of the program */
 /* Batches of all runs of a merge take an eighth of a thread's share; of more than so many runs most wait. */
 #define BATCHES_SHARE     8
 #define BATCH_RUNS_MOST   16
@@ -102,7 +102,6 @@ size_t slice_files_for(size_t users)
     return (size_t)files.rlim_cur / FILES_SHARE / users;
 }
 
-
 /* Runs of `run_bytes` that may be open beside something of `beside` bytes. */
 static size_t runs_for(const sl_runtime *runtime, size_t run_bytes, size_t beside)
 {
@@ -128,8 +127,8 @@ sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_slice *slice,
     SL_TRY(sl_path_join(slice->group->partition, largest->name, &relative));
     sl_status status = sl_source_open(table, relative, NULL, &source);
     if (!status)
-        status = slice_run_bytes(source->parquet, schema, sl_batch_bytes_for(&table->runtime, slice->log_count),
-                                 &bytes);
+        status = slice_run_bytes(source->parquet, schema,
+                                 sl_batch_bytes_for(&table->runtime, slice->log_count), &bytes);
     if (!status)
         *out = runs_for(&table->runtime, bytes, 0);
     sl_source_unref(source);

@@ -94,10 +94,11 @@ static sl_status add_file_run(const struct assembly *a, const struct slice_input
                                      .pool = a->options->pool,
                                      .memory = a->memory,
                                      .batch_rows = SL_MERGE_BATCH_ROWS,
-                                     .batch_bytes =
-                                         sl_batch_bytes_for(&a->table->runtime, a->slice->log_count + 1),
+                                     .batch_bytes = a->options->batch_bytes,
                                      .keep_dictionary = true,
                                      .is_base = input->is_base};
+    if (!options.batch_bytes)
+        options.batch_bytes = sl_batch_bytes_for(&a->table->runtime, a->slice->log_count + 1);
     SL_TRY(sl_table_rules(a->table, a->schema, &rules));
     if (!input->is_deletes)
         options.late_for = &rules;
@@ -155,7 +156,8 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .stats = o->stats,
                                  .pool = o->pool,
                                  .memory = a->memory,
-                                 .batch_rows = SL_MERGE_BATCH_ROWS};
+                                 .batch_rows = SL_MERGE_BATCH_ROWS,
+                                 .batch_bytes = o->batch_bytes};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
     return sl_run_open(a->table, base->relative, &run, out);

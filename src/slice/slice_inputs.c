@@ -48,7 +48,8 @@ static sl_status add_base(const sl_table *table, const sl_read_slice *slice, con
     SL_TRY(add_file(slice, slice->base, NULL, out));
     struct slice_input *input = &out->items[out->count - 1];
     SL_TRY(sl_source_open(table, input->relative, cache, &input->source));
-    return schema ? slice_run_bytes(input->source->parquet, schema, &input->run_bytes) : SL_OK;
+    size_t batch_bytes = sl_batch_bytes_for(&table->runtime, slice->log_count + 1);
+    return schema ? slice_run_bytes(input->source->parquet, schema, batch_bytes, &input->run_bytes) : SL_OK;
 }
 
 sl_status slice_inputs_load(const sl_table *table, const sl_read_slice *slice,

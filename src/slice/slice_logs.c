@@ -8,7 +8,8 @@
 /* ---- headers ------------------------------------------------------------------------------------------- */
 
 static sl_status read_native_headers(const sl_table *table, const char *relative, sl_source_cache *cache,
-                                     const struct sl_slice_log_schemas *schemas, struct sl_slice_log *log)
+                                     const struct sl_slice_log_schemas *schemas, size_t batch_bytes,
+                                     struct sl_slice_log *log)
 {
     SL_TRY(sl_source_open(table, relative, cache, &log->source));
     const struct sl_log_headers *headers = &log->source->headers;
@@ -23,7 +24,7 @@ static sl_status read_native_headers(const sl_table *table, const char *relative
     const sl_type *schema = !schemas                                   ? NULL
                             : log->file->parts.kind == SL_FILE_DELETES ? schemas->deletes
                                                                        : schemas->rows;
-    return schema ? slice_run_bytes(log->source->parquet, schema, &log->run_bytes) : SL_OK;
+    return schema ? slice_run_bytes(log->source->parquet, schema, batch_bytes, &log->run_bytes) : SL_OK;
 }
 
 /* Its blocks become runs of their own, so they are read whole. */
@@ -53,7 +54,8 @@ static sl_status read_log(const sl_table *table, const sl_read_slice *slice,
     SL_TRY(sl_path_join(slice->group->partition, log->file->name, &relative));
     sl_status status = SL_OK;
     if (strcmp(log->file->parts.format, "parquet") == 0)
-        status = read_native_headers(table, relative, cache, schemas, log);
+        status = read_native_headers(table, relative, cache, schemas,
+                                     sl_batch_bytes_for(&table->runtime, slice->log_count + 1), log);
     else if (log->file->parts.kind != SL_FILE_INLINE_LOG)
         status = sl_unsupported("log format %s", log->file->parts.format);
     else if (schemas)

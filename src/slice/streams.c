@@ -79,8 +79,9 @@ static sl_status project_next(sl_stream *self, sl_batch **out)
     const sl_type *schema = s->base.schema;
     sl_array **columns = sl_calloc(schema->field_count + 1, sizeof *columns);
     sl_status status = columns ? SL_OK : sl_nomem();
+    int at = -1;
     for (size_t i = 0; i < schema->field_count && !status; i++) {
-        int at = sl_type_field_index(batch->schema, schema->fields[i].name);
+        at = sl_type_field_near(batch->schema, schema->fields[i].name, (size_t)(at + 1));
         if (at < 0)
             status = sl_internal("projection: column %s is missing", schema->fields[i].name);
         else

@@ -75,6 +75,7 @@ struct text_input {
     struct text_reader reader;
     struct sl_input_options options; /* with the defaults filled in */
     sl_batch_builder rows, chunk;
+    size_t batch_bytes; /* of text: a batch of long rows ends early */
     int64_t handed_out; /* rows so far */
     bool failed;
 };
@@ -107,6 +108,9 @@ SL_MUST_USE sl_status input_parquet_open(const char *path, const sl_type *wanted
                                          sl_stream **out);
 SL_MUST_USE sl_status input_avro_open(const char *path, const sl_type *wanted,
                                       const struct sl_input_options *options, sl_stream **out);
+
+/* Memory of a batch, `most` at most. */
+size_t input_batch_bytes(const struct sl_input_options *options, size_t most);
 
 /* `rows`, each batch made while the one before is worked on, in loops of `helped`, an unstaffed pool. Both are taken over,
  * also on failure. */

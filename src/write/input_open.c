@@ -2,6 +2,16 @@
 #include "write/input_int.h"
 #include <strings.h>
 
+/* Of the memory: one batch is made while one waits and one is worked on, beside the pages that they come from. */
+#define BATCH_SHARE       32
+#define BATCH_BYTES_LEAST ((size_t)128 << 10)
+
+size_t input_batch_bytes(const struct sl_input_options *options, size_t most)
+{
+    return sl_budget_share(options->runtime ? options->runtime->budget : NULL, BATCH_SHARE, BATCH_BYTES_LEAST,
+                           most);
+}
+
 enum input_format { FORMAT_PARQUET, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_AVRO, FORMAT_ARROW };
 
 static const struct {

@@ -4,6 +4,8 @@
 #include "parquet/parquet.h"
 #include "write/input_int.h"
 
+#define BATCH_BYTES_MOST ((size_t)64 << 20)
+
 /* The file's columns that are wanted, in the file's order; all of them when columns that are not wanted are
  * to be refused, so that the refusal sees them. Names are borrowed. */
 static sl_status wanted_columns(const sl_type *have, const sl_type *wanted,
@@ -30,6 +32,7 @@ static sl_status scan_parquet(sl_parquet *parquet, const sl_type *wanted,
         .columns = names,
         .column_count = count,
         .batch_rows = options->batch_rows > 0 ? options->batch_rows : 0,
+        .batch_bytes = input_batch_bytes(options, BATCH_BYTES_MOST),
         .pool = pool,
     };
     sl_status status =

@@ -14,7 +14,7 @@
 enum { READ_BYTES = 1024 * 1024, CHUNK_ROWS = 64 };
 static const size_t ROW_BYTES_MAX = (size_t)64 << 20;    /* default longest row */
 static const size_t LOOK_AHEAD_BYTES = (size_t)64 << 20; /* inference looks no further */
-static const size_t BATCH_TEXT_BYTES = (size_t)32 << 20; /* a batch of long rows ends early */
+static const size_t BATCH_TEXT_BYTES = (size_t)32 << 20;
 
 /* ---- the window ---------------------------------------------------------------------------------------- */
 
@@ -227,7 +227,7 @@ static sl_status fill_rows(struct text_input *in)
 {
     size_t bytes = 0;
     const int64_t room = batch_room(in);
-    for (int64_t rows = 0; rows < room && bytes < BATCH_TEXT_BYTES; rows++) {
+    for (int64_t rows = 0; rows < room && bytes < in->batch_bytes; rows++) {
         struct text_record record;
         bool found;
         SL_TRY(record_is_ready(in, rows > 0, &found));
@@ -267,7 +267,7 @@ static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most,
     bool has_rows = sl_batch_builder_rows(&in->rows) > 0;
     chunk->records = 0;
     chunk->bytes = 0;
-    while (chunk->records < most && chunk->bytes < BATCH_TEXT_BYTES) {
+    while (chunk->records < most && chunk->bytes < in->batch_bytes) {
         struct text_record record;
         bool found;
         SL_TRY(record_is_ready(in, has_rows || chunk->records > 0, &found));
@@ -329,7 +329,7 @@ static sl_status fill_rows_skipping_bad(struct text_input *in)
     bool ended = false;
     const int64_t most = batch_room(in);
     int64_t room = most;
-    while (!ended && room > 0 && bytes < BATCH_TEXT_BYTES) {
+    while (!ended && room > 0 && bytes < in->batch_bytes) {
         SL_TRY(append_chunk(in, room < CHUNK_ROWS ? (int)room : CHUNK_ROWS, &bytes, &ended));
         room = most - sl_batch_builder_rows(&in->rows);
     }
@@ -363,6 +363,7 @@ static void text_stream_close(sl_stream *self)
 sl_status text_input_open(struct text_input *in, const char *path, const struct sl_input_options *options)
 {
     in->options = *options;
+    in->batch_bytes = input_batch_bytes(options, BATCH_TEXT_BYTES);
     if (in->options.batch_rows <= 0)
         in->options.batch_rows = 16384;
     if (in->options.infer_rows <= 0)

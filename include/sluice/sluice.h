@@ -327,6 +327,10 @@ typedef struct sluice_input_options {
      * that its header names. Parquet and Avro are read to their end first. */
     int64_t idle_ms;
     uint64_t memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
+    /* With `reject`: rows that a writer of this table would refuse for their values (empty keys, null ordering values, values
+     * that name no partition) are bad rows, too. NULL: they are the writer's business. Borrowed until the stream is released. */
+    const sluice_table *table;
+    enum sluice_operation operation;
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
 SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,

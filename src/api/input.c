@@ -64,6 +64,8 @@ struct opened {
     void *context;
     char *null_text;
     const sl_type *wanted;
+    const sl_table *table; /* whose writer will take the rows; NULL: unknown */
+    enum sl_operation operation;
     sl_budget budget;
     sl_runtime runtime;
 };
@@ -78,6 +80,23 @@ static sl_status hand_over(void *context, uint64_t line, const char *text, size_
     sl_free(copy);
     sl_free(told);
     return status;
+}
+
+static sl_status check(void *context, const sl_batch *rows)
+{
+    const struct opened *o = context;
+    return sl_write_check(o->table, o->operation, rows);
+}
+
+/* A column that is missing is no fault of any row. */
+static sl_status check_columns(const struct opened *o)
+{
+    const sl_type *columns = o->rows->schema;
+    SL_TRY(sl_keygen_check(&o->table->keygen, columns, NULL));
+    for (size_t i = 0; i < o->table->ordering.count && o->operation != SL_OP_DELETE; i++)
+        if (sl_type_field_index(columns, o->table->ordering.items[i]) < 0)
+            return sl_input("ordering column %s is missing", o->table->ordering.items[i]);
+    return SL_OK;
 }
 
 static sl_status opened_next(sl_stream *self, sl_batch **out)
@@ -120,9 +139,17 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
         o->options.reject = hand_over;
         o->options.reject_context = o;
     }
+    if (in->reject && in->table) {
+        SL_GO(api_operation(in->operation, &o->operation));
+        o->table = in->table->table;
+        o->options.check = check;
+        o->options.check_context = o;
+    }
     if (in->schema)
         SL_GO(sl_arrow_import_schema(in->schema, &o->wanted));
     SL_GO(sl_input_open(path, in->format, o->wanted, &o->options, &o->rows));
+    if (o->table)
+        SL_GO(check_columns(o));
     o->base.schema = o->rows->schema;
     *out = &o->base;
 done:

@@ -159,43 +159,17 @@ static int append(struct write_run *w, const struct input *input, struct ArrowAr
     return status;
 }
 
-static void require_value(struct borrowed_schema *wanted, const char *column)
-{
-    for (int64_t i = 0; i < wanted->schema.n_children; i++)
-        if (strcmp(wanted->schema.children[i]->name, column) == 0)
-            wanted->schema.children[i]->flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
-}
-
-/* With --reject: the writer refuses a batch for one null key or ordering value, so the row must not come so far. */
-static int require_values(struct write_run *w, struct borrowed_schema *wanted)
-{
-    json_t *info = NULL;
-    if (!given(w->args, OPT_REJECT))
-        return STATUS_DONE;
-    int status = session_describe(w->args, w->table, SLUICE_DESCRIBE_INFO, &info, NULL);
-    const json_t *keys = json_object_get(info, "record_key_fields"),
-                 *ordering = json_object_get(info, "ordering_fields");
-    size_t i;
-    json_t *name;
-    if (json_array_size(keys) == 1) /* some fields of several may be null */
-        require_value(wanted, json_string_value(json_array_get(keys, 0)));
-    if (w->operation != SLUICE_DELETE)
-        json_array_foreach(ordering, i, name) require_value(wanted, json_string_value(name));
-    json_decref(info);
-    return status;
-}
-
 static int append_inputs(struct write_run *w)
 {
     enum input_use use = w->operation == SLUICE_DELETE ? INPUT_FOR_KEYS : INPUT_FOR_ROWS;
     struct borrowed_schema wanted;
     struct input_pace pace = {.batch_rows = commit_batch_rows(&w->triggers),
                               .memory = sluice_table_memory(w->table),
-                              .idle_ms = w->triggers.is_any ? IDLE_MS : 0};
+                              .idle_ms = w->triggers.is_any ? IDLE_MS : 0,
+                              .table = w->table,
+                              .operation = w->operation};
     int status =
         inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, w->triggers.is_any, &wanted);
-    if (!status)
-        status = require_values(w, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
         struct ArrowArrayStream rows;
         status = wait_for_input(w, &w->inputs[i]);

@@ -60,9 +60,11 @@ int rejects_check(const struct args *args, const struct input *inputs, size_t co
 int rejects_close(struct rejects *r);
 
 struct input_pace {
-    int64_t batch_rows; /* 0: as it likes */
-    uint64_t memory;    /* that reading may take */
-    int64_t idle_ms;    /* above 0: a batch without rows when standard input gave none for so long */
+    int64_t batch_rows;        /* 0: as it likes */
+    uint64_t memory;           /* that reading may take */
+    int64_t idle_ms;           /* above 0: a batch without rows when standard input gave none for so long */
+    const sluice_table *table; /* that takes the rows: what it would refuse is rejected, too */
+    enum sluice_operation operation;
 };
 int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
                const struct input_pace *pace, struct rejects *rejects, struct ArrowArrayStream *out);

@@ -47,6 +47,10 @@ struct sl_input_options {
      * end; `message` says what is wrong with it. A failure returned ends the input. */
     sl_status (*reject)(void *context, uint64_t line, const char *text, size_t len, const char *message);
     void *reject_context;
+    /* What whoever takes the rows demands of them, beyond their types: SL_E_INPUT for rows that are wrong. With `reject` these are
+     * found one by one and rejected, too; without it they are not looked at here. NULL: nothing. */
+    sl_status (*check)(void *context, const sl_batch *rows);
+    void *check_context;
     uint64_t *rejected;        /* counts them; NULL: not counted */
     const sl_runtime *runtime; /* warnings, pool, temporary folder; NULL: none */
     int stdin_fd;              /* what `-` reads; 0 is standard input */

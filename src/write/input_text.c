@@ -255,7 +255,8 @@ static sl_status reject_record(struct text_input *in, const struct text_record *
 
 struct chunk {
     bool bad[CHUNK_ROWS];
-    int records; /* seen in the last attempt, bad ones too */
+    sl_status wrong[CHUNK_ROWS]; /* what the check says of the record: to be rejected in the next attempt */
+    int records;                 /* seen in the last attempt, bad ones too */
     size_t bytes;
     bool ended;
 };
@@ -280,6 +281,13 @@ static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most,
         int number = chunk->records++;
         if (chunk->bad[number])
             continue;
+        if (chunk->wrong[number]) {
+            sl_status why = chunk->wrong[number];
+            chunk->wrong[number] = SL_OK;
+            chunk->bad[number] = true;
+            SL_TRY(reject_record(in, &record, why));
+            continue;
+        }
         sl_status status = append_record(in, &record, &in->chunk);
         if (status == SL_OK)
             continue;
@@ -300,25 +308,89 @@ static sl_status reset_chunk_builder(struct text_input *in)
     return sl_batch_builder_init(&in->chunk, in->stream.schema);
 }
 
+/* A check tells of a row of its batch: of one row that says nothing. */
+static sl_status without_row(sl_status status)
+{
+    static const char row[] = "row 0: ";
+    const char *message = sl_status_message(status);
+    if (strncmp(message, row, sizeof row - 1) != 0)
+        return status;
+    sl_status shorter = sl_input("%s", message + sizeof row - 1);
+    sl_status_free(status);
+    return shorter;
+}
+
+/* The check of one row, whose record is number `number`. */
+static sl_status check_row(const struct text_input *in, const sl_batch *rows, int64_t row,
+                           struct chunk *chunk, int number, bool *passed)
+{
+    sl_batch *one;
+    SL_TRY(sl_batch_copy(rows, row, 1, &one));
+    sl_status status = in->options.check(in->options.check_context, one);
+    sl_batch_unref(one);
+    if (sl_status_code(status) != SL_E_INPUT)
+        return status;
+    chunk->wrong[number] = without_row(status);
+    *passed = false;
+    return SL_OK;
+}
+
+/* *passed false: some of the chunk's rows are wrong, and marked; try again without them. */
+static sl_status check_rows(const struct text_input *in, const sl_batch *rows, struct chunk *chunk,
+                            bool *passed)
+{
+    *passed = true;
+    if (!in->options.check || rows->rows == 0)
+        return SL_OK;
+    sl_status all = in->options.check(in->options.check_context, rows);
+    if (sl_status_code(all) != SL_E_INPUT)
+        return all;
+    sl_status status = SL_OK;
+    int64_t row = 0;
+    for (int i = 0; i < chunk->records && !status; i++)
+        if (!chunk->bad[i])
+            status = check_row(in, rows, row++, chunk, i, passed);
+    if (!status && *passed) /* wrong together only */
+        return all;
+    sl_status_free(all);
+    return status;
+}
+
+/* The chunk's good rows, after as many attempts as it has bad ones. */
+static sl_status read_chunk(struct text_input *in, struct chunk *chunk, int most, sl_batch **out)
+{
+    for (;;) {
+        bool clean = false;
+        sl_batch *rows;
+        SL_TRY(reset_chunk_builder(in));
+        SL_TRY(try_chunk(in, chunk, most, &clean));
+        if (clean) {
+            SL_TRY(sl_batch_builder_finish(&in->chunk, &rows));
+            sl_status status = check_rows(in, rows, chunk, &clean);
+            if (!status && clean) {
+                *out = rows;
+                return SL_OK;
+            }
+            sl_batch_unref(rows);
+            SL_TRY(status);
+        }
+        text_reader_rewind(&in->reader);
+    }
+}
+
 static sl_status append_chunk(struct text_input *in, int most, size_t *bytes, bool *ended)
 {
     struct chunk chunk = {0};
-    bool clean = false;
     sl_batch *rows;
     text_reader_hold(&in->reader);
-    SL_TRY(reset_chunk_builder(in));
-    for (;;) {
-        SL_TRY(try_chunk(in, &chunk, most, &clean));
-        if (clean)
-            break;
-        SL_TRY(reset_chunk_builder(in));
-        text_reader_rewind(&in->reader);
-    }
+    sl_status status = read_chunk(in, &chunk, most, &rows);
+    for (int i = 0; i < CHUNK_ROWS; i++)
+        sl_status_free(chunk.wrong[i]);
+    SL_TRY(status);
     text_reader_release(&in->reader);
     *bytes += chunk.bytes;
     *ended = chunk.ended;
-    SL_TRY(sl_batch_builder_finish(&in->chunk, &rows));
-    sl_status status = sl_batch_builder_append_range(&in->rows, rows, 0, rows->rows);
+    status = sl_batch_builder_append_range(&in->rows, rows, 0, rows->rows);
     sl_batch_unref(rows);
     return status;
 }

@@ -81,6 +81,8 @@ static sl_status partitions_grow(struct router *r)
     return SL_OK;
 }
 
+#define FOLDER_BYTES_MAX 255 /* of a name, on every file system that a table may lie on */
+
 /* A path becomes folders: what the file system would take for something else is refused. */
 static sl_status check_path(const char *path, size_t len)
 {
@@ -98,6 +100,9 @@ static sl_status check_path(const char *path, size_t len)
             return sl_hint(
                 sl_input("partition path \"%.*s\" is no usable folder", (int)len, path),
                 "hoodie.datasource.write.partitionpath.urlencode=true at create escapes / in values");
+        if (n > FOLDER_BYTES_MAX)
+            return sl_input("a partition path whose folder \"%.40s...\" would have a name of %zu bytes", part,
+                            n);
         start += n + 1;
     }
     return SL_OK;
@@ -181,6 +186,17 @@ static sl_status scratch_for_rows(struct router *r, size_t rows)
         *arrays[i] = grown;
     }
     r->scratch_rows = rows;
+    return SL_OK;
+}
+
+sl_status partition_paths_check(const sl_array *paths)
+{
+    for (int64_t i = 0; i < paths->length; i++)
+        if (i == 0 || !same_value(paths, i, i - 1)) {
+            size_t len;
+            const uint8_t *path = sl_bytes_at(paths, i, &len);
+            SL_TRY_CTX(check_path((const char *)path, len), "row %" PRId64, i);
+        }
     return SL_OK;
 }
 

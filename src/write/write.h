@@ -52,6 +52,10 @@ typedef struct sl_writer sl_writer; /* one thread at a time */
  * columns become the table's. A delete needs the key and partition columns only. */
 SL_MUST_USE sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input,
                                      sl_writer **out);
+/* What sl_writer_append refuses for its values (SL_E_INPUT): null or empty keys, null ordering values, values that name no
+ * partition. For whoever would rather leave such rows out. `rows` have the table's types. */
+SL_MUST_USE sl_status sl_write_check(const sl_table *table, enum sl_operation operation,
+                                     const sl_batch *rows);
 /* Rows of the input schema. Errors name column and row (1-based count of appended rows). After SL_E_INPUT no row of the batch
  * was taken and the writer goes on; after another error it may only be closed. */
 SL_MUST_USE sl_status sl_writer_append(sl_writer *w, sl_batch *batch);

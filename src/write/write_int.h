@@ -59,6 +59,8 @@ SL_MUST_USE sl_status router_add(struct router *r, const sl_batch *batch, const 
 SL_MUST_USE sl_status router_spill(struct router *r, size_t group);
 int64_t router_largest(const struct router *r, int64_t besides);
 void router_free(struct router *r);
+/* SL_E_INPUT at the first path that cannot become folders. */
+SL_MUST_USE sl_status partition_paths_check(const sl_array *paths);
 
 /* Without a bucket index all rows of a partition wait together, as if they were one bucket. */
 uint32_t router_buckets(const sl_table *table);

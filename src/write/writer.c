@@ -142,19 +142,45 @@ static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_arr
 }
 
 /* Null ordering values make rows that no peer can read (spec/log-format.md 10.2): refused at the door. */
-static sl_status check_ordering(const sl_writer *w, const sl_batch *rows)
+static sl_status check_ordering(const sl_table *table, const sl_batch *rows)
 {
-    for (size_t i = 0; i < w->table->ordering.count && w->operation != SL_OP_DELETE; i++) {
-        int at = sl_type_field_index(rows->schema, w->table->ordering.items[i]);
+    for (size_t i = 0; i < table->ordering.count; i++) {
+        int at = sl_type_field_index(rows->schema, table->ordering.items[i]);
         if (at < 0)
-            return sl_input("ordering column %s is missing", w->table->ordering.items[i]);
+            return sl_input("ordering column %s is missing", table->ordering.items[i]);
         const sl_array *column = rows->columns[at];
         for (int64_t r = 0; column->null_count && r < rows->rows; r++)
             if (!sl_is_valid(column, r))
-                return sl_input("column %s: the ordering value of row %" PRId64 " is null",
-                                w->table->ordering.items[i], r);
+                return sl_input("row %" PRId64 ": column %s: the ordering value is null", r,
+                                table->ordering.items[i]);
     }
     return SL_OK;
+}
+
+/* What of rows may be refused for their values: all that sl_writer_append refuses. */
+static sl_status make_keys(const sl_table *table, enum sl_operation operation, const sl_batch *rows,
+                           sl_array **keys, sl_array **partitions)
+{
+    if (operation != SL_OP_DELETE)
+        SL_TRY(check_ordering(table, rows));
+    return sl_keygen_apply(&table->keygen, rows, keys, partitions);
+}
+
+sl_status sl_write_check(const sl_table *table, enum sl_operation operation, const sl_batch *rows)
+{
+    sl_array *keys = NULL, *partitions = NULL;
+    uint32_t *buckets = NULL;
+    sl_status status = make_keys(table, operation, rows, &keys, &partitions);
+    if (!status)
+        status = partition_paths_check(partitions);
+    if (!status && table->buckets.buckets) {
+        buckets = sl_calloc((size_t)rows->rows + 1, sizeof *buckets);
+        status = buckets ? sl_bucket_of_keys(&table->buckets, keys, buckets) : sl_nomem();
+    }
+    sl_free(buckets);
+    sl_array_unref(keys);
+    sl_array_unref(partitions);
+    return status;
 }
 
 static bool any_true(const sl_batch *rows, const char *name)
@@ -302,8 +328,7 @@ sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
         return sl_internal("an append to a writer that has failed");
     SL_TRY(sl_check_cancel(&w->table->runtime));
     SL_GO(sl_batch_conform(batch, w->columns, &rows));
-    SL_GO(check_ordering(w, rows));
-    SL_GO(sl_keygen_apply(&w->table->keygen, rows, &keys, &partitions));
+    SL_GO(make_keys(w->table, w->operation, rows, &keys, &partitions));
     SL_GO(buffered_batch(w, rows, keys, &buffered));
     w->saw_deletes = w->saw_deletes || may_have_deletes(w, rows);
     status = take_rows(w, buffered, keys, partitions);

@@ -60,6 +60,15 @@ err_has '^sluice: upsert: mixed.csv: line 3: 2 fields, header has 4 (.* aside.cs
 err_lines 2
 [ "$(cat aside.csv)" = "$(printf '4,quito\n5,quito,x,1')" ] || wrong 'aside.csv has other rows'
 count_is r 2
+run 0 '--reject: what the writer would refuse' sh -c "printf 'id,region,fare,ts\n1,quito,1,1\n,quito,2,1\n3,..,3,1\n4,quito,4,\n5,/lima,5,1\n6,%300s,6,1\n7,,7,1\n' x | tr ' ' x >refused.csv; \"$SLUICE\" upsert rp refused.csv --key id --partition region --ordering ts --reject refused.out --schema 'id string, region string, fare double, ts long'"
+out_has ': 2 rows in, 2 inserted, 5 rejected, '
+err_has '^sluice: upsert: refused.csv: line 3: record key field `id` is null (.* refused.out)$'
+[ "$(cut -d, -f3 <refused.out | tr -d '\n')" = 23456 ] || wrong 'refused.out has other rows'
+count_is rp 2
+run 0 '--reject: keys that a delete cannot have' sh -c "printf 'id,region\n1,quito\n,quito\n' >keys.csv; \"$SLUICE\" delete rp keys.csv --reject refused.out"
+out_has ' 1 rejected'
+count_is rp 1
+run 1 '--reject does not take a missing column for bad rows' sh -c "printf 'id,fare\n1,1\n' >keys.csv; \"$SLUICE\" delete rp keys.csv --reject refused.out"
 run 2 '--reject onto an input' "$SLUICE" upsert r mixed.csv --reject mixed.csv
 [ "$(wc -l <mixed.csv)" -eq 5 ] || wrong 'the input was overwritten'
 run 1 '--reject where nothing can be written' "$SLUICE" upsert r mixed.csv --reject nowhere/aside.csv

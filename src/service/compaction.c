@@ -37,12 +37,13 @@ static sl_write_stat stat_of(const struct operation *o, const struct sl_merge_co
 sl_status compaction_write(struct operation *o)
 {
     struct sl_merge_counts counts = {0};
-    struct sl_slice_options read = {.schema = o->schema.full,
-                                    .table_schema = o->schema.full,
+    struct sl_slice_options read = {.schema = o->ground->schema.full,
+                                    .table_schema = o->ground->schema.full,
                                     .keys_needed = true,
                                     .counts = &counts,
                                     .stats = o->table->reads,
-                                    .pool = o->table->runtime.pool};
+                                    .pool = o->table->runtime.pool,
+                                    .memory = o->ground->memory};
     struct sl_file_spec spec = {.kind = SL_FILE_BASE,
                                 .partition = o->partition,
                                 .file_id = o->file_id,
@@ -54,8 +55,8 @@ sl_status compaction_write(struct operation *o)
     sl_file_writer *w = NULL;
     sl_cdc_log *changes = NULL;
     sl_status status = SL_OK;
-    SL_GO(sl_file_writer_open(o->table, o->txn, &o->schema, &spec, &w));
-    SL_GO(sl_cdc_log_open(o->table, o->txn, &o->schema, &spec, &changes));
+    SL_GO(sl_file_writer_open(o->table, o->txn, &o->ground->schema, &spec, &w));
+    SL_GO(sl_cdc_log_open(o->table, o->txn, &o->ground->schema, &spec, &changes));
     read.changes = sl_cdc_log_sink(changes);
     if (sl_table_setting_true(o->table, "sluice.compaction.copy", true))
         read.copy_to = w;

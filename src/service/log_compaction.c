@@ -24,14 +24,17 @@ static sl_status run_open(void *context, size_t index, struct sl_run *run)
     char *relative;
     *run = (struct sl_run){.is_deletes = log->parts.kind == SL_FILE_DELETES, .name = log->name};
     struct sl_merge_options rules;
-    SL_TRY(sl_table_rules(o->table, o->schema.full, &rules));
-    struct sl_run_options options = {.schema = run->is_deletes ? o->schema.deletes : o->schema.full,
-                                     .sorted = true,
-                                     .stats = o->table->reads,
-                                     .pool = o->table->runtime.pool,
-                                     .batch_rows = SL_MERGE_BATCH_ROWS,
-                                     .keep_dictionary = true,
-                                     .late_for = run->is_deletes ? NULL : &rules};
+    SL_TRY(sl_table_rules(o->table, o->ground->schema.full, &rules));
+    struct sl_run_options options = {
+        .schema = run->is_deletes ? o->ground->schema.deletes : o->ground->schema.full,
+        .sorted = true,
+        .stats = o->table->reads,
+        .pool = o->table->runtime.pool,
+        .memory = o->ground->memory,
+        .batch_rows = SL_MERGE_BATCH_ROWS,
+        .batch_bytes = sl_batch_bytes_for(&o->table->runtime, o->slice.log_count),
+        .keep_dictionary = true,
+        .late_for = run->is_deletes ? NULL : &rules};
     SL_TRY(sl_path_join(o->partition, log->name, &relative));
     sl_status status = sl_run_open(o->table, relative, &options, &run->rows);
     if (!status)
@@ -86,9 +89,9 @@ static sl_status output_open(struct outputs *out, bool second, bool deletes)
                                 .attempt = o->attempt,
                                 .prev_commit = o->base_instant,
                                 .compacted = &out->replaced};
-    return out->files[second][deletes]
-               ? SL_OK
-               : sl_file_writer_open(o->table, o->txn, &o->schema, &spec, &out->files[second][deletes]);
+    return out->files[second][deletes] ? SL_OK
+                                       : sl_file_writer_open(o->table, o->txn, &o->ground->schema, &spec,
+                                                             &out->files[second][deletes]);
 }
 
 static sl_status take(struct outputs *out, sl_batch *batch, bool second, bool deletes)
@@ -159,12 +162,12 @@ sl_status log_compaction_write(struct operation *o)
     runs.count = o->slice.log_count;
     sl_status status = SL_OK;
     SL_GO(only_native_logs(o));
-    SL_GO(sl_table_rules(o->table, o->schema.full, &rules));
+    SL_GO(sl_table_rules(o->table, o->ground->schema.full, &rules));
     rules.deletes = SL_KEEP_DELETES;
     rules.batch_rows = SL_MERGE_BATCH_ROWS;
     rules.keep_dictionaries = true; /* the rows go to Parquet writers */
     SL_GO(replaced_instants(o, &out.replaced));
-    SL_GO(sl_slice_logs_limit(o->table, &o->slice, o->schema.full, &most));
+    SL_GO(sl_slice_logs_limit(o->table, &o->slice, o->ground->schema.full, &most));
     SL_GO(sl_merge_operands_list(&runs, most, &rules, &sink, &counts));
     /* Even logs without a record are replaced by something, or the next plan would take them again. */
     if (counts.rows_in == 0)

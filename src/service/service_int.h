@@ -65,25 +65,36 @@ SL_MUST_USE sl_status plan_json(enum sl_service service, const struct candidates
 
 /* ---- execution ----------------------------------------------------------------------------------------- */
 
+/* What the operations of a plan share: the table as it is when they begin, and memory. */
+struct groundwork {
+    sl_view view; /* of their partitions, sorted by path */
+    sl_write_schema schema;
+    sl_parquet_memory *memory;
+};
+/* Of tasks of one plan. */
+SL_MUST_USE sl_status groundwork_lay(const sl_table *table, const json_t *const *tasks, size_t count,
+                                     struct groundwork *out);
+void groundwork_free(struct groundwork *ground);
+
 /* One operation of a plan, with its files found. */
 struct operation {
     sl_table *table;
+    const struct groundwork *ground;
     sl_txn *txn;
     enum sl_service service;
     const char *instant, *partition, *file_id, *base_name, *base_instant; /* borrowed from the task */
     bool is_replaced; /* since the plan was made: there is nothing to do any more */
     uint32_t number, attempt;
     sl_strings log_names;
-    sl_view view;
     sl_read_slice slice;
-    sl_write_schema schema;
     uint64_t log_bytes;
 };
 /* An operation of a plan as a task. New reference. */
 SL_MUST_USE sl_status operation_task(enum sl_service service, const char *instant, size_t number,
                                      json_t *operation, json_t **out);
 /* Runs a task inside `txn`, which collects the stats. */
-SL_MUST_USE sl_status operation_run(sl_table *table, sl_txn *txn, const json_t *task, uint32_t attempt);
+SL_MUST_USE sl_status operation_run(sl_table *table, sl_txn *txn, const struct groundwork *ground,
+                                    const json_t *task, uint32_t attempt);
 SL_MUST_USE sl_status operation_parse_task(const json_t *task, enum sl_service *service,
                                            const char **instant);
 /* The work itself: base and logs into a base file; logs into logs. */

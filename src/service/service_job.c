@@ -11,6 +11,7 @@ struct sl_service_job {
     enum sl_service service;
     sl_txn *txn;
     json_t *tasks;
+    struct groundwork ground; /* when they run here */
     double start;
     atomic_uint_fast64_t done; /* tasks, for the progress */
 };
@@ -78,6 +79,7 @@ void sl_service_free(sl_service_job *job)
     if (!job)
         return;
     sl_txn_abort(job->txn);
+    groundwork_free(&job->ground);
     json_decref(job->tasks);
     sl_free(job);
 }
@@ -87,6 +89,7 @@ void sl_service_free(sl_service_job *job)
 sl_status sl_service_run(sl_table *table, const json_t *task, json_t **result)
 {
     sl_txn *txn = NULL;
+    struct groundwork ground = {0};
     enum sl_service service;
     const char *instant;
     uint32_t attempt;
@@ -94,9 +97,11 @@ sl_status sl_service_run(sl_table *table, const json_t *task, json_t **result)
     SL_GO(operation_parse_task(task, &service, &instant));
     SL_GO(sl_txn_join(table, sl_service_action(service), instant, &txn));
     SL_GO(sl_random_bytes(&attempt, sizeof attempt)); /* a retry must not meet the first try's file */
-    SL_GO(operation_run(table, txn, task, attempt >> 1));
+    SL_GO(groundwork_lay(table, &task, 1, &ground));
+    SL_GO(operation_run(table, txn, &ground, task, attempt >> 1));
     SL_GO(sl_txn_result(txn, task, result));
 done:
+    groundwork_free(&ground);
     sl_txn_leave(txn);
     return status;
 }
@@ -149,15 +154,30 @@ sl_status sl_service_commit(sl_service_job *job, json_t *const *results, size_t 
 static sl_status execute_task(void *context, size_t index)
 {
     sl_service_job *job = context;
-    SL_TRY(operation_run(job->table, job->txn, json_array_get(job->tasks, index), 0));
+    SL_TRY(operation_run(job->table, job->txn, &job->ground, json_array_get(job->tasks, index), 0));
     sl_progress(&job->table->runtime, "compacting", atomic_fetch_add(&job->done, 1) + 1,
                 json_array_size(job->tasks));
     return SL_OK;
 }
 
+static sl_status lay_groundwork(sl_service_job *job)
+{
+    size_t count = sl_service_tasks(job);
+    const json_t **tasks = sl_calloc(count + 1, sizeof *tasks);
+    if (!tasks)
+        return sl_nomem();
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = json_array_get(job->tasks, i);
+    sl_status status = groundwork_lay(job->table, tasks, count, &job->ground);
+    sl_free(tasks);
+    return status;
+}
+
 sl_status sl_service_finish(sl_service_job *job, struct sl_write_result *result)
 {
-    sl_status status = sl_pool_for(job->table->runtime.pool, sl_service_tasks(job), execute_task, job);
+    sl_status status = lay_groundwork(job);
+    if (!status)
+        status = sl_pool_for(job->table->runtime.pool, sl_service_tasks(job), execute_task, job);
     if (!status)
         return publish(job, result);
     sl_service_free(job);

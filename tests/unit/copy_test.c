@@ -4,6 +4,7 @@
  */
 #include "parquet_rows.h"
 #include "slice/slice.h"
+#include "table/table_int.h"
 #include "table_support.h"
 
 #define SCHEMA "k string, ts long, v string, f double, tags list<string>, _hoodie_is_deleted boolean"
@@ -314,6 +315,7 @@ static void compact(struct group *g, sl_txn *txn, bool copies, sl_read_stats *st
     }
     sl_stream_close(rows);
     OK(sl_file_writer_close(w, &(sl_write_stat){.num_writes = sl_file_writer_rows(w)}, NULL));
+    OK(txn_wait_for_files(txn));
     size_t count;
     const sl_write_stat *stat = sl_txn_stats(txn, &count);
     assert_int_equal(count, 1);

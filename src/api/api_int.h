@@ -33,13 +33,12 @@ void api_commit_info(const struct sl_write_result *result, sluice_commit_info *i
 /* The same after a write, which may set services off. */
 void api_committed(sluice_table *t, const struct sl_write_result *result, sluice_commit_info *info);
 
-/* A stream as Arrow stream. Takes over `rows`, also on failure. `runtime`: of the table whose rows they are, so that who
- * writes them out keeps to its memory; NULL: there is none. */
-SL_MUST_USE sl_status api_export_stream(sl_stream *rows, const sl_runtime *runtime,
-                                        struct ArrowArrayStream *out);
+/* A stream as Arrow stream. Takes over `rows`, also on failure. `memory`: the budget of the table whose rows they are,
+ * which who writes them out keeps to; 0: there is none. */
+SL_MUST_USE sl_status api_export_stream(sl_stream *rows, uint64_t memory, struct ArrowArrayStream *out);
 /* The rows inside a stream that api_export_stream made; it is consumed. False: it is somebody else's. A failure of the rows
  * keeps its code this way, for which the interface has no room. */
-bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows, const sl_runtime **runtime);
+bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows, uint64_t *memory);
 /* A deep copy of what an import needs of an Arrow schema: formats, names, flags, children, dictionaries. */
 SL_MUST_USE sl_status api_copy_schema(const struct ArrowSchema *from, struct ArrowSchema *to);
 

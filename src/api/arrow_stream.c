@@ -8,7 +8,7 @@
 
 struct exported {
     sl_stream *rows;
-    const sl_runtime *runtime;
+    uint64_t memory;
     char error[2048];
 };
 
@@ -58,7 +58,7 @@ static void release_stream(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-sl_status api_export_stream(sl_stream *rows, const sl_runtime *runtime, struct ArrowArrayStream *out)
+sl_status api_export_stream(sl_stream *rows, uint64_t memory, struct ArrowArrayStream *out)
 {
     struct exported *x = sl_calloc(1, sizeof *x);
     if (!x) {
@@ -66,18 +66,18 @@ sl_status api_export_stream(sl_stream *rows, const sl_runtime *runtime, struct A
         return sl_nomem();
     }
     x->rows = rows;
-    x->runtime = runtime;
+    x->memory = memory;
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, x};
     return SL_OK;
 }
 
-bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows, const sl_runtime **runtime)
+bool api_take_stream(struct ArrowArrayStream *stream, sl_stream **rows, uint64_t *memory)
 {
     if (stream->release != release_stream)
         return false;
     struct exported *x = stream->private_data;
     *rows = x->rows;
-    *runtime = x->runtime;
+    *memory = x->memory;
     sl_free(x);
     stream->release = NULL;
     return true;

@@ -167,6 +167,6 @@ int sluice_input_open(const char *path, const sluice_input_options *options, str
     sl_stream *rows;
     sl_status status = open_rows(path, &known, &rows);
     if (!status)
-        status = api_export_stream(rows, NULL, out);
+        status = api_export_stream(rows, 0, out);
     return api_result(status, e);
 }

@@ -189,7 +189,7 @@ int sluice_inspect_rows(const char *path, struct ArrowArrayStream *out, sluice_e
         status = sl_unsupported("rows of this kind of file (Parquet and Avro files have rows)");
     }
     if (!status)
-        status = api_export_stream(rows, NULL, out);
+        status = api_export_stream(rows, 0, out);
     inspected_close(&i);
     return api_result(sl_context(status, "file %s", path), e);
 }

@@ -343,7 +343,7 @@ int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const
         return api_result(sl_context(status, "table %s", uri), e);
     }
     r->base = (sl_stream){r->rows->schema, task_next, task_close};
-    return api_result(api_export_stream(&r->base, &r->table->runtime, out), e);
+    return api_result(api_export_stream(&r->base, r->table->budget.limit, out), e);
 }
 
 /* Takes over the job's inner half. */

@@ -59,7 +59,7 @@ int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
     request.column_count = o.column_count;
     request.partitions = o.partitions ? &partitions : NULL;
     SL_GO(sl_lookup_rows(engine, &request, &stats, &found));
-    SL_GO(api_export_stream(found, &t->runtime, rows));
+    SL_GO(api_export_stream(found, t->budget.limit, rows));
     if (o.stats)
         api_read_stats(&stats, o.stats);
 done:

@@ -401,17 +401,21 @@ static sl_status write_batches(struct sink *s, sl_stream *rows, enum sluice_text
     }
 }
 
-/* Where rows come from somebody else, what is written out keeps to this. */
-static const sl_runtime *nobodys_runtime(sl_budget *budget, sl_runtime *runtime)
-{
-    *budget = (sl_budget){.limit = (size_t)(sl_memory_total() / 4)};
-    *runtime = (sl_runtime){.budget = budget};
-    return runtime;
-}
+/* What is written out keeps to the memory of the rows' table; somebody else's rows have none that we knew. */
+struct own_budget {
+    sl_budget budget;
+    sl_runtime runtime;
+};
 
-static sl_status open_rows(struct ArrowArrayStream *stream, sl_stream **rows, const sl_runtime **runtime)
+static sl_status open_rows(struct ArrowArrayStream *stream, struct own_budget *own, sl_stream **rows)
 {
-    return api_take_stream(stream, rows, runtime) ? SL_OK : sl_input_arrow_stream(stream, NULL, NULL, rows);
+    uint64_t memory = 0;
+    sl_status status = SL_OK;
+    if (!api_take_stream(stream, rows, &memory))
+        status = sl_input_arrow_stream(stream, NULL, NULL, rows);
+    own->budget = (sl_budget){.limit = (size_t)(memory ? memory : sl_memory_total() / 4)};
+    own->runtime = (sl_runtime){.budget = &own->budget};
+    return status;
 }
 
 int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options,
@@ -422,13 +426,11 @@ int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_opti
     struct sink s = {write, context, {0}};
     sl_stream *rows = NULL;
     uint64_t count = 0;
-    sl_budget budget;
-    sl_runtime other;
-    const sl_runtime *runtime = nobodys_runtime(&budget, &other);
+    struct own_budget own;
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    sl_status status = open_rows(stream, &rows, &runtime);
+    sl_status status = open_rows(stream, &own, &rows);
     if (!status && o.format == SLUICE_TEXT_CANONICAL) {
-        status = write_canonical(&s, rows, runtime ? runtime : &other, &count);
+        status = write_canonical(&s, rows, &own.runtime, &count);
         rows = NULL;
     } else if (!status && o.format == SLUICE_TEXT_TABLE) {
         status = write_table(&s, rows, &o, &count);
@@ -484,16 +486,14 @@ int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uin
     sl_stream *rows = NULL;
     char *inside = NULL;
     uint64_t count = 0;
-    sl_budget budget;
-    sl_runtime other;
-    const sl_runtime *runtime = nobodys_runtime(&budget, &other);
-    sl_status status = open_rows(stream, &rows, &runtime);
+    struct own_budget own;
+    sl_status status = open_rows(stream, &own, &rows);
     if (!status)
         status = sl_storage_for_uri(path, &storage, &inside);
     if (!status)
         status = sl_storage_create(storage, inside, &output);
     if (!status)
-        status = write_parquet(output, rows, runtime ? runtime : &other, &count);
+        status = write_parquet(output, rows, &own.runtime, &count);
     if (!status) {
         status = sl_output_finish(output);
         output = NULL;

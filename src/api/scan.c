@@ -107,7 +107,7 @@ int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_erro
     memset(&s->stats, 0, sizeof s->stats);
     sl_status status = sl_scan_open(s->owner->table, &options, &s->stats, &rows);
     if (!status)
-        status = api_export_stream(rows, &s->owner->runtime, out);
+        status = api_export_stream(rows, s->owner->budget.limit, out);
     return api_result(sl_context(status, "table %s", s->owner->table->uri), e);
 }
 

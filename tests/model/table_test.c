@@ -661,7 +661,7 @@ static void task_rows(sl_batch *batch, const struct op *ops, uint32_t task, stru
             bit_set(selection, i);
     ok(sl_batch_filter(batch, selection, &rows));
     ok(sl_stream_of_batches(batch->schema, &rows, 1, &stream));
-    ok(api_export_stream(stream, NULL, out));
+    ok(api_export_stream(stream, 0, out));
 }
 
 /* Services while a write is begun, as of another process. */

@@ -132,9 +132,10 @@ SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char 
                                      uint64_t *files_deleted, sluice_error *e);
 
 /* Checks the table against itself: timeline, files against commits, names, buckets, footers; with `deep` every row too
- * (checksums, key order, statistics, meta columns, duplicate keys). *json: {"findings": [{"severity": "error" or
- * "warning", "check", "place", "message"}], "errors": n, "checked": {...}}, to be freed by sluice_free. What is wrong is
- * a finding, not a failure of the call. Changes nothing. */
+ * (checksums, key order, statistics, meta columns, duplicate keys). *json: {"findings": [{"severity": "error", "warning"
+ * or "unchecked", "check", "place", "message"}], "errors": n, "unchecked": n, "checked": {...}}, to be freed by sluice_free.
+ * What is wrong is a finding, not a failure of the call; what the system did not let us look at (too many open files, no
+ * permission) is unchecked. Changes nothing. */
 SLUICE_API int sluice_table_doctor(sluice_table *t, int deep, char **json, sluice_error *e);
 /* Rolls back what dead writers left, as the next write would. */
 SLUICE_API int sluice_table_repair(sluice_table *t, uint64_t *rolled_back, sluice_error *e);

@@ -23,7 +23,8 @@ static void print_findings(const json_t *findings)
 static void print_report(const struct args *args, const json_t *report)
 {
     const json_t *findings = json_object_get(report, "findings");
-    size_t count = json_array_size(findings);
+    size_t count = json_array_size(findings),
+           unchecked = (size_t)json_integer_value(json_object_get(report, "unchecked"));
     char files[NUMBER_TEXT], rows[NUMBER_TEXT], number[NUMBER_TEXT];
     if (count)
         print_findings(findings);
@@ -34,10 +35,13 @@ static void print_report(const struct args *args, const json_t *report)
     if (given(args, OPT_DEEP))
         printf(", %s rows", count_text((uint64_t)checked(report, "rows"), rows));
     printf(" checked: ");
-    if (count)
-        printf("%s %s\n", count_text(count, number), count == 1 ? "finding" : "findings");
+    if (count > unchecked)
+        printf("%s %s\n", count_text(count - unchecked, number),
+               count - unchecked == 1 ? "finding" : "findings");
     else
-        puts("nothing is wrong");
+        puts(unchecked ? "nothing wrong was found" : "nothing is wrong");
+    if (unchecked)
+        printf("doctor: %s could not be looked at\n", count_text(unchecked, number));
 }
 
 static int examine(const struct args *args, sluice_table *table)
@@ -54,7 +58,9 @@ static int examine(const struct args *args, sluice_table *table)
         puts(text);
     else if (report)
         print_report(args, report);
-    if (report && json_integer_value(json_object_get(report, "errors")) > 0)
+    if (report && json_integer_value(json_object_get(report, "errors")) +
+                          json_integer_value(json_object_get(report, "unchecked")) >
+                      0)
         status = STATUS_FAILED;
     json_decref(report);
     sluice_free(text);

@@ -177,7 +177,9 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_SCHEDULE_ONLY] = {.name = "schedule-only",
                            .help = "put a plan on the timeline; run it later or elsewhere"},
     [OPT_EXECUTE] = {.name = "execute", .value = "INSTANT", .help = "run this plan"},
-    [OPT_EVERY] = {.name = "every", .value = "TIME", .help = "go on, looking again after that time (5s, 2m); a signal ends it"},
+    [OPT_EVERY] = {.name = "every",
+                   .value = "TIME",
+                   .help = "go on, looking again after that time (5s, 2m); a signal ends it"},
     [OPT_DRY_RUN] = {.name = "dry-run", .help = "print the plan, change nothing"},
     [OPT_BASE_ONLY] = {.name = "base-only", .help = "leave logs out"},
     [OPT_ROWS] = {.name = "rows", .help = "the file's rows, in file order"},
@@ -401,7 +403,9 @@ const struct verb cli_verbs[] = {
                 "columns, values outside their statistics, duplicate keys.\n"
                 "--repair first rolls back what dead writers left; nothing else is changed. Exit status 1 "
                 "when there is an "
-                "error among the findings.",
+                "error among the findings, or a place that could not be looked at (severity unchecked: too "
+                "many open "
+                "files, no permission): that is no damage, and nothing is known of it.",
      .example = "sluice doctor lake/trips --deep",
      .options = OPTIONS(OPT_DEEP, OPT_REPAIR),
      .arguments_min = 1,

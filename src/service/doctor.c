@@ -16,6 +16,8 @@
 
 /* ---- findings ------------------------------------------------------------------------------------------ */
 
+static const char *const severity_names[] = {"error", "warning", "unchecked"};
+
 sl_status doctor_find(struct doctor *d, enum severity severity, const char *check, const char *place,
                       const char *format, ...)
 {
@@ -26,9 +28,8 @@ sl_status doctor_find(struct doctor *d, enum severity severity, const char *chec
     va_end(args);
     message[sl_utf8_valid_prefix(message, strlen(message))] = 0; /* the cut, and odd names, must stay JSON */
     size_t valid = sl_utf8_valid_prefix(place, strlen(place));
-    json_t *finding =
-        json_pack("{s:s, s:s, s:s%, s:s}", "severity", severity == DOCTOR_ERROR ? "error" : "warning",
-                  "check", check, "place", place, valid, "message", message);
+    json_t *finding = json_pack("{s:s, s:s, s:s%, s:s}", "severity", severity_names[severity], "check", check,
+                                "place", place, valid, "message", message);
     pthread_mutex_lock(&d->mutex);
     bool added = finding && json_array_append_new(d->findings, finding) == 0;
     pthread_mutex_unlock(&d->mutex);
@@ -40,8 +41,10 @@ sl_status doctor_fault(struct doctor *d, const char *check, const char *place, s
     enum sl_code code = sl_status_code(status);
     if (code == SL_E_OK || code == SL_E_MEMORY || code == SL_E_CANCELLED || code == SL_E_INTERNAL)
         return status;
-    sl_status found = doctor_find(d, code == SL_E_UNSUPPORTED ? DOCTOR_WARNING : DOCTOR_ERROR, check, place,
-                                  "%s", sl_status_message(status));
+    enum severity severity = code == SL_E_UNSUPPORTED ? DOCTOR_WARNING
+                             : code == SL_E_IO        ? DOCTOR_UNCHECKED
+                                                      : DOCTOR_ERROR;
+    sl_status found = doctor_find(d, severity, check, place, "%s", sl_status_message(status));
     sl_status_free(status);
     return found;
 }
@@ -116,6 +119,7 @@ static void doctor_free(struct doctor *d)
     }
     sl_free(d->named);
     sl_strings_free(&d->replaced);
+    sl_strings_free(&d->unread);
     sl_type_unref(d->data);
     sl_type_unref(d->schema);
     sl_view_free(&d->view);
@@ -123,13 +127,14 @@ static void doctor_free(struct doctor *d)
     pthread_mutex_destroy(&d->mutex);
 }
 
-static size_t count_errors(const json_t *findings)
+static json_int_t count_of(const json_t *findings, enum severity severity)
 {
-    size_t i, errors = 0;
+    size_t i;
+    json_int_t count = 0;
     json_t *finding;
-    json_array_foreach((json_t *)(uintptr_t)findings, i, finding) errors +=
-        strcmp(json_string_value(json_object_get(finding, "severity")), "error") == 0;
-    return errors;
+    json_array_foreach((json_t *)(uintptr_t)findings, i, finding) count +=
+        strcmp(json_string_value(json_object_get(finding, "severity")), severity_names[severity]) == 0;
+    return count;
 }
 
 sl_status sl_doctor(sl_table *table, bool deep, json_t **out)
@@ -142,11 +147,11 @@ sl_status sl_doctor(sl_table *table, bool deep, json_t **out)
         SL_GO(sl_nomem());
     SL_GO(check_all(&d));
     SL_GO(sorted_findings(&d, &findings));
-    size_t errors = count_errors(findings);
-    *out = json_pack("{s:o, s:I, s:b, s:{s:I, s:I, s:I, s:I}}", "findings", findings, "errors",
-                     (json_int_t)errors, "deep", deep, "checked", "instants",
-                     (json_int_t)atomic_load(&d.instants), "files", (json_int_t)atomic_load(&d.files), "rows",
-                     (json_int_t)atomic_load(&d.rows), "bytes", (json_int_t)atomic_load(&d.bytes));
+    *out = json_pack("{s:o, s:I, s:I, s:b, s:{s:I, s:I, s:I, s:I}}", "findings", findings, "errors",
+                     count_of(findings, DOCTOR_ERROR), "unchecked", count_of(findings, DOCTOR_UNCHECKED),
+                     "deep", deep, "checked", "instants", (json_int_t)atomic_load(&d.instants), "files",
+                     (json_int_t)atomic_load(&d.files), "rows", (json_int_t)atomic_load(&d.rows), "bytes",
+                     (json_int_t)atomic_load(&d.bytes));
     status = *out ? SL_OK : sl_nomem();
 done:
     doctor_free(&d);

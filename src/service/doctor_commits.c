@@ -91,7 +91,7 @@ static sl_status take_commit(struct doctor *d, const sl_instant *instant)
     const char *partition;
     size_t i;
     if (sl_status_ignore(sl_instant_json(d->table, instant, SL_COMPLETED, &commit)))
-        return SL_OK; /* the timeline's check told */
+        return sl_strings_add(&d->unread, instant->requested); /* the timeline's check told */
     sl_status status = note_replaced(d, commit);
     json_object_foreach(json_object_get(commit, "partitionToWriteStats"), partition, stats)
         json_array_foreach(stats, i, stat) if (!status) status = name_files(d, instant, stat);
@@ -115,6 +115,8 @@ struct named_file *doctor_named(const struct doctor *d, const char *path)
 
 bool doctor_commit_is_active(const struct doctor *d, const char *instant)
 {
+    if (sl_strings_contain(&d->unread, instant))
+        return false;
     for (size_t i = 0; i < d->view.timeline.count; i++)
         if (strcmp(d->view.timeline.instants[i].requested, instant) == 0 &&
             sl_action_writes(d->view.timeline.instants[i].action))

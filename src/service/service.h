@@ -65,8 +65,9 @@ void sl_inline_services(sl_table *table);
 /* ---- doctor -------------------------------------------------------------------------------------------- */
 
 /* Checks the table against itself: timeline, files against commits, names, buckets, footers; deep: also every row (checksums,
- * key order, bounds, meta columns, uniqueness). *out: {"findings": [{"severity": "error" or "warning", "check", "place",
- * "message"}], "errors": n, "deep": b, "checked": {counts}}, findings by place. New reference. Nothing is changed. */
+ * key order, bounds, meta columns, uniqueness). *out: {"findings": [{"severity": "error", "warning" or "unchecked" (the
+ * system did not let us look), "check", "place", "message"}], "errors": n, "unchecked": n, "deep": b, "checked": {counts}},
+ * findings by place. New reference. Nothing is changed. */
 SL_MUST_USE sl_status sl_doctor(sl_table *table, bool deep, json_t **out);
 /* What can be put right without losing anything: leftovers of dead writers are rolled back. Takes the lock. */
 SL_MUST_USE sl_status sl_doctor_repair(sl_table *table, size_t *rolled_back);

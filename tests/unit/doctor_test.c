@@ -5,6 +5,7 @@
 #include "service/service.h"
 #include <dirent.h>
 #include <math.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define COLUMNS "id string, v long, distance double, ts long"
@@ -419,6 +420,31 @@ static void readers_refuse_files_that_cannot_be_right(void **state)
     }
 }
 
+/* Where no more files can be opened, nothing is known, and nothing is damaged. */
+static void what_the_system_refuses_is_no_damage(void **state)
+{
+    (void)state;
+    sluice_error e;
+    sluice_table *t;
+    char *text;
+    struct rlimit limit, none;
+    fresh_copy();
+    OK(sluice_table_open(path, NULL, &t, &e));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 3; /* all taken */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int failed = sluice_table_doctor(t, true, &text, &e);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(failed, 0);
+    sluice_table_close(t);
+    json_t *report = json_loads(text, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(report, "errors")), 0);
+    assert_true(json_integer_value(json_object_get(report, "unchecked")) > 0);
+    json_decref(report);
+    sluice_free(text);
+}
+
 static void repair_rolls_back_what_dead_writers_left(void **state)
 {
     (void)state;
@@ -442,6 +468,7 @@ int main(void)
         cmocka_unit_test(nothing_is_wrong_with_a_healthy_table),
         cmocka_unit_test(every_damage_is_found),
         cmocka_unit_test(readers_refuse_files_that_cannot_be_right),
+        cmocka_unit_test(what_the_system_refuses_is_no_damage),
         cmocka_unit_test(repair_rolls_back_what_dead_writers_left),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,7 +1,7 @@
 /*
  * Work that nobody waits for until the end: one thread does one thing after the other, in the order they came. It
  * starts with the first of them. Where there is no thread, or enough waits already, the caller does the work itself, so
- * that what waits (open files) has a bound.
+ * that what waits (open files) has a bound; and who waits for the rest does his share of it.
  */
 #include "base/base.h"
 #include <pthread.h>
@@ -18,7 +18,8 @@ struct sl_backlog {
     pthread_cond_t added;  /* or stop */
     pthread_cond_t idle;   /* nothing waits or is being done */
     pthread_t thread;
-    bool started, stop, busy;
+    bool started, stop;
+    unsigned busy;                   /* with what no longer waits */
     struct job waiting[WAITING_MAX]; /* a ring */
     size_t first, count;
     sl_status failure; /* the first */
@@ -44,26 +45,30 @@ static void keep_failure(sl_backlog *b, sl_status failure)
         sl_status_free(failure);
 }
 
+/* With the mutex held, which is given away meanwhile. Something waits. */
+static void do_next(sl_backlog *b)
+{
+    struct job job = b->waiting[b->first];
+    b->first = (b->first + 1) % WAITING_MAX;
+    b->count--;
+    b->busy++;
+    pthread_mutex_unlock(&b->mutex);
+    sl_status failure = job.work(job.context);
+    pthread_mutex_lock(&b->mutex);
+    keep_failure(b, failure);
+    if (--b->busy == 0 && b->count == 0)
+        pthread_cond_broadcast(&b->idle);
+}
+
 static void *work_off(void *argument)
 {
     sl_backlog *b = argument;
     pthread_mutex_lock(&b->mutex);
     while (b->count > 0 || !b->stop) {
-        if (b->count == 0) {
+        if (b->count > 0)
+            do_next(b);
+        else
             pthread_cond_wait(&b->added, &b->mutex);
-            continue;
-        }
-        struct job job = b->waiting[b->first];
-        b->first = (b->first + 1) % WAITING_MAX;
-        b->count--;
-        b->busy = true;
-        pthread_mutex_unlock(&b->mutex);
-        sl_status failure = job.work(job.context);
-        pthread_mutex_lock(&b->mutex);
-        b->busy = false;
-        keep_failure(b, failure);
-        if (b->count == 0)
-            pthread_cond_broadcast(&b->idle);
     }
     pthread_mutex_unlock(&b->mutex);
     return NULL;
@@ -91,8 +96,12 @@ void sl_backlog_add(sl_backlog *b, sl_status (*work)(void *context), void *conte
 sl_status sl_backlog_wait(sl_backlog *b)
 {
     pthread_mutex_lock(&b->mutex);
-    while (b->count > 0 || b->busy)
-        pthread_cond_wait(&b->idle, &b->mutex);
+    while (b->count > 0 || b->busy > 0) {
+        if (b->count > 0)
+            do_next(b);
+        else
+            pthread_cond_wait(&b->idle, &b->mutex);
+    }
     sl_status failure = b->failure;
     b->failure = SL_OK;
     pthread_mutex_unlock(&b->mutex);

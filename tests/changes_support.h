@@ -237,7 +237,7 @@ static inline size_t check_stat_changes(const sl_table *table, const char *insta
                                         const sl_type *data)
 {
     struct keyed_rows old = {0}, changes = {0}, new = {0};
-    const char *path, *base = text_of(stat, "prevBaseFile");
+    const char *log, *base = text_of(stat, "prevBaseFile");
     char *before;
     bool keeps;
     enum sl_cdc_mode mode;
@@ -250,12 +250,12 @@ static inline size_t check_stat_changes(const sl_table *table, const char *insta
         sl_free(before);
     }
     read_base(table, text_of(stat, "path"), data, &new);
-    json_object_foreach(json_object_get(stat, "cdcStats"), path, bytes)
+    json_object_foreach(json_object_get(stat, "cdcStats"), log, bytes)
     {
         sl_entry entry;
         char *full;
-        read_changes(table, path, instant, data, &changes);
-        ok(sl_table_path(table, path, &full));
+        read_changes(table, log, instant, data, &changes);
+        ok(sl_table_path(table, log, &full));
         ok(sl_storage_stat(table->storage, full, &entry));
         assert_int_equal(json_integer_value(bytes), entry.size);
         sl_free(full);

@@ -114,29 +114,32 @@ static sl_status tell(struct merger *m, struct changes *c, enum sl_change op, co
     const struct record *any = after ? after : before;
     SL_TRY(make_room(c));
     SL_TRY(note_keys(c, any->view, any->row, 1));
-    if (before && c->before) {
-        SL_TRY(merger_complete(m, before->view, before->row, NULL));
-        SL_TRY(gather_record(c->before, before));
-    }
+    /* A result that is a base row too is an earlier one than the last, and columns come in ascending order. */
     if (after && c->after) {
         SL_TRY(merger_complete(m, after->view, after->row, NULL));
         SL_TRY(gather_record(c->after, after));
+    }
+    if (before && c->before) {
+        SL_TRY(merger_complete(m, before->view, before->row, NULL));
+        SL_TRY(gather_record(c->before, before));
     }
     note_ops(c, op, 1);
     return SL_OK;
 }
 
 /* A row that the merge takes anew is an update even where its values are those of the base, as in Hudi: of two versions of a
- * row nobody looks at all columns. One that lost against the base is none. */
-sl_status changes_of_group(struct merger *m, struct changes *c, const struct record *base,
+ * row nobody looks at all columns. One that lost against the base is none. Where duplicates of the base became one row that
+ * is an update of the last. */
+sl_status changes_of_group(struct merger *m, struct changes *c, const struct group_base *base,
                            const struct record *result)
 {
-    bool was = base->view && !base->is_delete, is = result->view && !result->is_delete;
+    const struct record *last = &base->last;
+    bool was = last->view && !last->is_delete, is = result->view && !result->is_delete;
     if (is && !was)
         return tell(m, c, SL_CHANGE_INSERT, NULL, result);
     if (was && !is)
-        return tell(m, c, SL_CHANGE_DELETE, base, NULL);
-    if (was && (!result->view->is_base || result->mix))
-        return tell(m, c, SL_CHANGE_UPDATE, base, result);
+        return tell(m, c, SL_CHANGE_DELETE, last, NULL);
+    if (was && (base->count > 1 || !result->view->is_base || result->mix))
+        return tell(m, c, SL_CHANGE_UPDATE, last, result);
     return SL_OK;
 }

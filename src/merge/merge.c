@@ -43,23 +43,15 @@ static sl_status take_alone(struct merge_stream *s, size_t source, int64_t rows)
     return merger_skip(m, source, rows);
 }
 
-/* What a group had before it was folded. */
-struct group_base {
-    bool any;
-    bool is_kept; /* somebody asks for the record */
-    struct record record;
-};
-
-/* Of duplicates the last counts. */
 static void note_base(struct group_base *base, const struct record *r)
 {
-    base->any = true;
+    base->count++;
     if (!base->is_kept)
         return;
     view_ref(r->view);
-    record_drop(&base->record);
-    base->record = *r;
-    base->record.mix = NULL;
+    record_drop(&base->last);
+    base->last = *r;
+    base->last.mix = NULL;
 }
 
 static sl_status fold_group(struct merger *m, struct record *kept, struct group_base *base)
@@ -119,11 +111,11 @@ static sl_status take_group(struct merge_stream *s)
     sl_status status = s->merger.plan.classic ? fold_group_classic(&s->merger, &kept, &base)
                                               : fold_group(&s->merger, &kept, &base);
     if (status == SL_OK && kept.view)
-        status = emit_record(s, &kept, base.any);
+        status = emit_record(s, &kept, base.count > 0);
     if (base.is_kept) {
         if (status == SL_OK)
-            status = changes_of_group(&s->merger, &s->changes, &base.record, &kept);
-        record_drop(&base.record);
+            status = changes_of_group(&s->merger, &s->changes, &base, &kept);
+        record_drop(&base.last);
     }
     record_drop(&kept);
     return status;

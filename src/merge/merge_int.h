@@ -369,8 +369,14 @@ SL_MUST_USE sl_status changes_start(struct changes *c, const struct merge_plan *
 void changes_free(struct changes *c);
 /* Rows whose columns are loaded, each with a key that the base does not have. */
 SL_MUST_USE sl_status changes_insert(struct changes *c, struct view *view, int64_t row, int64_t rows);
-/* What became of a key: the base's record and the result, `view` NULL where there is none. */
-SL_MUST_USE sl_status changes_of_group(struct merger *m, struct changes *c, const struct record *base,
+/* What a key had in the base before its records were folded. */
+struct group_base {
+    size_t count;
+    bool is_kept;       /* somebody asks for the record */
+    struct record last; /* of duplicates */
+};
+/* What became of a key; `view` of the result NULL: nothing is left. */
+SL_MUST_USE sl_status changes_of_group(struct merger *m, struct changes *c, const struct group_base *base,
                                        const struct record *result);
 SL_MUST_USE sl_status changes_flush(struct changes *c);
 

@@ -71,7 +71,9 @@ static sl_status note_slice(struct flush_logs *l)
         return SL_OK;
     SL_TRY(sl_group_read_slice(group, false, &l->before, &found));
     sl_strings *logs = &l->task->group->logs_before;
-    for (size_t i = 0; found && logs->count == 0 && i < l->before.log_count; i++)
+    if (!found || logs->count) /* an earlier flush of this transaction noted them */
+        return SL_OK;
+    for (size_t i = 0; i < l->before.log_count; i++)
         SL_TRY(sl_strings_add(logs, l->before.logs[i]->name));
     return SL_OK;
 }

@@ -291,12 +291,29 @@ SL_INLINE void parquet_copy_short(uint8_t *to, const uint8_t *from, size_t len)
     } while (at < len);
 }
 
+/* Values of DELTA_BYTE_ARRAY as they are joined, one behind the other. */
+struct front_coded {
+    const uint8_t *begin, *end; /* of the page: what may be read */
+    const uint8_t *p;           /* the next suffix */
+    const uint8_t *last;        /* the value before; READ_PAD bytes from its start on may be read */
+    uint8_t *to; /* where the next value goes; READ_PAD bytes more than values take may be written */
+    int32_t at;  /* the same as an offset */
+};
+SL_INLINE void front_coded_step(struct front_coded *f, size_t prefix, size_t suffix, int32_t *end)
+{
+    f->last = f->to;
+    f->to += prefix + suffix;
+    f->p += suffix;
+    f->at += (int32_t)(prefix + suffix);
+    *end = f->at;
+}
+
 /* The value section of a page. */
 struct parquet_values {
     enum parquet_physical physical;
     size_t width; /* of fixed-width physical values */
     int encoding;
-    const uint8_t *p, *end;
+    const uint8_t *begin, *p, *end;
     struct parquet_hybrid hybrid; /* dictionary indexes; RLE booleans */
     struct parquet_delta delta;   /* DELTA_BINARY_PACKED values, lengths, prefix lengths */
     struct parquet_delta suffix;  /* DELTA_BYTE_ARRAY: suffix lengths */

@@ -51,6 +51,15 @@ size_t split_join_8_avx2(const uint8_t *streams, size_t stride, uint8_t *values,
 size_t split_part_4_avx2(const uint8_t *values, uint8_t *streams, size_t stride, size_t count);
 size_t split_part_8_avx2(const uint8_t *values, uint8_t *streams, size_t stride, size_t count);
 
+/* ---- front_coding_avx2.c: DELTA_BYTE_ARRAY ------------------------------------------------------------- */
+
+#define FRONT_CODED_AVX2_BYTES 64 /* no longer values than these */
+
+/* Joins values, of which one was joined before. Ends at one that is too long, or too near to the ends of its page. */
+struct front_coded;
+size_t front_coded_avx2(struct front_coded *f, const uint32_t *prefixes, const uint32_t *suffixes,
+                        size_t count, int32_t *ends);
+
 /* ---- bounds_avx2.c ------------------------------------------------------------------------------------- */
 
 /* Lower *min and raise *max. NaN takes no part; of equal zeros with different signs any may come out. */
@@ -77,6 +86,7 @@ size_t nans_double_avx2(const uint8_t *values, size_t count, int64_t *nans);
 #define split_join_8_avx2(streams, stride, values, count)         ((size_t)0)
 #define split_part_4_avx2(values, streams, stride, count)         ((size_t)0)
 #define split_part_8_avx2(values, streams, stride, count)         ((size_t)0)
+#define front_coded_avx2(f, prefixes, suffixes, count, ends)      ((size_t)0)
 #define bounds_i32_avx2(values, count, min, max)                  ((size_t)0)
 #define bounds_u32_avx2(values, count, min, max)                  ((size_t)0)
 #define bounds_i64_avx2(values, count, min, max)                  ((size_t)0)

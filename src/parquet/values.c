@@ -62,7 +62,7 @@ sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical ph
     v->physical = physical;
     v->width = width;
     v->encoding = encoding;
-    v->p = data;
+    v->begin = v->p = data;
     v->end = data + len;
     v->bit = 0;
     if (!v->carry_over)

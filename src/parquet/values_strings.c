@@ -1,5 +1,6 @@
 /* The value section of a page of byte strings: PLAIN, DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY. */
 #include "parquet/read_int.h"
+#include "parquet/simd.h"
 
 /* First the lengths, each of which says where the next one is; then the bytes, whose copies depend on
  * nothing. */
@@ -111,29 +112,37 @@ SL_INLINE void copy_block(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-/* Values whose lengths were checked and for which there is room. */
-static const uint8_t *join_front_coded(struct parquet_values *v, int32_t *offsets, uint8_t *data,
-                                       const uint32_t *prefixes, const uint32_t *suffixes, size_t count)
+static void join_one(struct front_coded *f, size_t prefix, size_t suffix, int32_t *end)
 {
-    const uint8_t *last = data + offsets[0], *p = v->p;
-    uint8_t *to = data + offsets[0];
-    if (prefixes[0] > 0)
-        memcpy(to, v->previous.data, prefixes[0]);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            copy_block(to, last, prefixes[i]);
-        last = to;
-        to += prefixes[i];
-        if (SL_LIKELY((size_t)(v->end - p) >= (size_t)suffixes[i] + 16))
-            copy_block(to, p, suffixes[i]);
-        else if (suffixes[i] > 0)
-            memcpy(to, p, suffixes[i]);
-        p += suffixes[i];
-        to += suffixes[i];
-        offsets[i + 1] = (int32_t)(to - data);
+    copy_block(f->to, f->last, prefix);
+    if (SL_LIKELY((size_t)(f->end - f->p) >= suffix + 16))
+        copy_block(f->to + prefix, f->p, suffix);
+    else if (suffix > 0)
+        memcpy(f->to + prefix, f->p, suffix);
+    front_coded_step(f, prefix, suffix, end);
+}
+
+/* Values whose lengths were checked and for which there is room. */
+static void join_all(struct front_coded *f, const uint32_t *prefixes, const uint32_t *suffixes, size_t count,
+                     int32_t *ends)
+{
+    bool simd = sl_cpu_avx2();
+    for (size_t i = 0; i < count;) {
+        join_one(f, prefixes[i], suffixes[i], &ends[i]);
+        i++;
+        if (simd && i < count)
+            i += front_coded_avx2(f, prefixes + i, suffixes + i, count - i, ends + i);
     }
-    v->p = p;
-    return last;
+}
+
+/* The last value, for the one that builds upon it. */
+static sl_status keep_last(struct parquet_values *v, const uint8_t *last, size_t bytes)
+{
+    v->previous.len = 0;
+    SL_TRY(sl_buf_reserve(&v->previous, bytes + READ_PAD));
+    memcpy(v->previous.data, last, bytes);
+    v->previous.len = bytes;
+    return SL_OK;
 }
 
 static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet_strings *out,
@@ -142,11 +151,17 @@ static sl_status delta_byte_array_block(struct parquet_values *v, struct parquet
     size_t total, last_bytes;
     SL_TRY(front_coded_bytes(v, prefixes, suffixes, count, &total, &last_bytes));
     SL_TRY(parquet_strings_reserve_data(out, total));
-    const uint8_t *last =
-        join_front_coded(v, out->offsets + out->count, out->data, prefixes, suffixes, count);
+    int32_t *offsets = out->offsets + out->count;
+    struct front_coded f = {.begin = v->begin,
+                            .end = v->end,
+                            .p = v->p,
+                            .last = v->previous.data,
+                            .to = out->data + offsets[0],
+                            .at = offsets[0]};
+    join_all(&f, prefixes, suffixes, count, offsets + 1);
+    v->p = f.p;
     out->count += count;
-    v->previous.len = 0;
-    return sl_buf_append(&v->previous, last, last_bytes);
+    return keep_last(v, f.last, last_bytes);
 }
 
 sl_status parquet_values_delta_byte_array(struct parquet_values *v, struct parquet_strings *out, size_t count)

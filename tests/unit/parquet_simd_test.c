@@ -92,6 +92,66 @@ static void unpacking(void **state)
             check_unpacking(width, (size_t)pick(&rng, 10), count);
 }
 
+/* ---- fronts of the values before ----------------------------------------------------------------------- */
+
+/* PLAIN values, each with some of the front of the one before and, mostly, no more than `most` bytes. */
+static void random_front_coded(sl_buf *plain, size_t count, size_t most)
+{
+    uint8_t value[600] = {0};
+    size_t len = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t shared = (size_t)pick(&rng, (int)len + 1),
+               added =
+                   (size_t)pick(&rng, chance(&rng, 1) ? 400 : (int)(most > shared ? most - shared : 0) + 1);
+        len = shared + added < sizeof value ? shared + added : sizeof value;
+        for (size_t k = shared; k < len; k++)
+            value[k] = (uint8_t)rng_next(&rng);
+        uint8_t prefix[4];
+        store_le32(prefix, (uint32_t)len);
+        ok(sl_buf_append(plain, prefix, 4));
+        ok(sl_buf_append(plain, value, len));
+    }
+}
+
+static void check_front_coded(size_t count, size_t most)
+{
+    sl_buf plain = {0}, scratch = {0}, encoded = {0};
+    random_front_coded(&plain, count, most);
+    ok(delta_encode_prefixes(plain.data, count, 0, &scratch, &encoded));
+    uint8_t *page = copy_of(encoded.data, encoded.len);
+    for (int simd = 0; simd < 2; simd++) {
+        struct parquet_values v = {0};
+        struct parquet_strings out = {0};
+        const uint8_t *want = plain.data;
+        sl_test_simd(simd);
+        ok(parquet_values_init(&v, PARQUET_BYTE_ARRAY, 0, PARQUET_DELTA_BYTE_ARRAY, page, encoded.len));
+        for (size_t done = 0, n; done < count; done += n) {
+            n = 1 + (size_t)pick(&rng, (int)(count - done));
+            ok(parquet_values_strings(&v, &out, n));
+        }
+        for (size_t i = 0; i < count; i++) {
+            size_t len = load_le32(want);
+            assert_int_equal(out.offsets[i + 1] - out.offsets[i], len);
+            assert_memory_equal(out.data + out.offsets[i], want + 4, len);
+            want += 4 + len;
+        }
+        parquet_strings_free(&out);
+        parquet_values_free(&v);
+    }
+    free(page);
+    sl_buf_free(&plain);
+    sl_buf_free(&scratch);
+    sl_buf_free(&encoded);
+}
+
+static void front_coding(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= LENGTHS; count++)
+        for (size_t most = 1; most <= 80; most += 1 + (size_t)pick(&rng, 8))
+            check_front_coded(count * (1 + (size_t)chance(&rng, 5) * 20), most);
+}
+
 /* ---- values to the places of set bits ------------------------------------------------------------------ */
 
 static size_t random_bits(uint8_t *bits, size_t from, size_t count, int percent)
@@ -349,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_switches_vectors_off),
         cmocka_unit_test(unpacking),
+        cmocka_unit_test(front_coding),
         cmocka_unit_test(spreading),
         cmocka_unit_test(levels),
         cmocka_unit_test(splitting),

@@ -139,7 +139,7 @@ sl_status sl_keygen_check(const struct sl_keygen *keygen, const sl_type *schema,
 
 /* ---- record keys --------------------------------------------------------------------------------------- */
 
-static bool is_composite(const struct sl_keygen *keygen)
+bool keygen_is_composite(const struct sl_keygen *keygen)
 {
     if (keygen->record_fields.count > 1)
         return true;
@@ -242,7 +242,7 @@ sl_status sl_keygen_apply(const struct sl_keygen *keygen, const sl_batch *batch,
 {
     sl_array *key_column;
     SL_TRY(check_key_count(keygen));
-    if (is_composite(keygen))
+    if (keygen_is_composite(keygen))
         SL_TRY(composite_keys(&keygen->record_fields, batch, &key_column));
     else
         SL_TRY(single_keys(keygen->record_fields.items[0], batch, &key_column));

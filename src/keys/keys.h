@@ -33,6 +33,11 @@ SL_MUST_USE sl_status sl_keygen_check(const struct sl_keygen *keygen, const sl_t
 SL_MUST_USE sl_status sl_keygen_apply(const struct sl_keygen *keygen, const sl_batch *batch, sl_array **keys,
                                       sl_array **partitions);
 
+/* Whether the generator could have made the key of some row: else whoever asks for it meant something else. */
+bool sl_keygen_may_make(const struct sl_keygen *keygen, const sl_type *schema, const void *key, size_t len);
+/* What its keys look like: "id:<long>,region:<string>", or "<long>, the value of id". */
+SL_MUST_USE sl_status sl_keygen_shape(const struct sl_keygen *keygen, const sl_type *schema, char **out);
+
 /* Partition values by field from a path: the inverse for pruning and for drop-partition-columns; values are unescaped when
  * url_encode. Values are the caller's (sl_strings). */
 SL_MUST_USE sl_status sl_partition_values(const struct sl_keygen *keygen, const char *path,

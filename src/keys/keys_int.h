@@ -38,6 +38,7 @@ SL_MUST_USE sl_status key_text_of_field(const sl_batch *batch, const char *path,
                                         int64_t *parent_null_row);
 /* The type of the field `path`, or NULL when there is none. */
 const sl_type *key_field_type(const sl_type *schema, const char *path);
+bool keygen_is_composite(const struct sl_keygen *keygen); /* keys name their fields */
 
 /* Partition paths of every row (spec/write-path.md 1.5). */
 SL_MUST_USE sl_status partition_paths_of_batch(const struct sl_keygen *keygen, const sl_batch *batch,

@@ -274,6 +274,35 @@ static sl_status prepare(struct request *r, const struct sl_lookup_request *want
     return find_parts(r, wanted->partitions);
 }
 
+/* Somebody who finds nothing may have asked for what no row can have: the first such key. Rows of other writers may have keys of
+ * other shapes, so what was found is not looked at. */
+static sl_status explain_nothing(const struct request *r)
+{
+    const sl_table *table = r->lookup->table;
+    size_t bad = 0;
+    while (bad < r->keys.count && sl_keygen_may_make(&table->keygen, r->snapshot->schema,
+                                                     r->keys.items[bad].data, r->keys.items[bad].len))
+        bad++;
+    if (bad == r->keys.count)
+        return SL_OK;
+    char *shape;
+    SL_TRY(sl_keygen_shape(&table->keygen, r->snapshot->schema, &shape));
+    sl_warn(&table->runtime, "key `%.*s`: record keys of this table look like %s%s",
+            (int)r->keys.items[bad].len, (const char *)r->keys.items[bad].data, shape,
+            strstr(shape, "timestamp") ? " (a timestamp as its whole number)" : "");
+    sl_free(shape);
+    return SL_OK;
+}
+
+static bool is_empty(const struct request *r)
+{
+    for (size_t i = 0; i < r->part_count; i++)
+        for (size_t k = 0; k < r->parts[i].count; k++)
+            if (r->parts[i].batches[k]->rows)
+                return false;
+    return true;
+}
+
 static sl_status look_up(sl_lookup *lookup, const struct sl_lookup_request *wanted, sl_read_stats *stats,
                          sl_stream **out)
 {
@@ -281,6 +310,8 @@ static sl_status look_up(sl_lookup *lookup, const struct sl_lookup_request *want
     sl_status status = prepare(&r, wanted);
     if (!status)
         status = sl_pool_for(lookup->table->runtime.pool, r.part_count, read_part, &r);
+    if (!status && is_empty(&r))
+        status = explain_nothing(&r);
     if (!status)
         status = join_parts(&r, out);
     request_free(&r);

@@ -208,6 +208,14 @@ out_is "$(printf 'id,region,fare,ts\r\n2,lagos,20.0,100\r')"
 run 0 'lookup: composite keys, and one that begins with a dash' sh -c "printf 'a,b,v\n-1,x,10\n2,y,20\n' >both.csv; \"$SLUICE\" upsert both both.csv --key a,b >/dev/null; \"$SLUICE\" upsert dash both.csv --key a >/dev/null
     \"$SLUICE\" lookup both a:2,b:y; \"$SLUICE\" lookup dash -- -1"
 out_is "$(printf '{"a":2,"b":"y","v":20}\n{"a":-1,"b":"x","v":10}')"
+for key in 2 a:2 b:y,a:2 a:2.0,b:y a:02,b:y; do
+    run 0 "lookup: no key of that table: $key" "$SLUICE" lookup both "$key"
+    err_has "warning: key .$key.: record keys of this table look like a:<long>,b:<string>$"
+done
+run 0 'lookup: no key of a table with one key field' "$SLUICE" lookup dash 1.0
+err_has 'look like <long>, the value of a$'
+also 0 "$SLUICE" lookup dash 7
+err_lines 1
 run 0 'lookup: one partition' "$SLUICE" lookup t 1 2 9 --in lagos --format count
 also 2 "$SLUICE" lookup made
 err_has 'no key is given'

@@ -200,6 +200,7 @@ static void compare_case(const json_t *c, const sl_type *schema)
     if (key) {
         ok(sl_keygen_apply(&keygen, batch, &keys, NULL));
         assert_text(keys, 0, key);
+        assert_true(sl_keygen_may_make(&keygen, schema, json_string_value(key), json_string_length(key)));
         sl_array_unref(keys);
     }
     if (json_object_get(c, "key_error")) {

@@ -45,51 +45,86 @@ static sl_status choose_compactions(const sl_table *table, enum sl_selection sel
     return SL_OK;
 }
 
-static sl_status make_plan(const sl_table *table, enum sl_service service, enum sl_selection selection,
-                           const char *instant, json_t **plan, size_t *operations)
+/* What the service would take now; reads footers of logs. */
+static sl_status choose(const sl_table *table, enum sl_service service, enum sl_selection selection,
+                        struct candidates *out)
 {
     struct candidates c = {0};
     sl_status status = SL_OK;
-    SL_GO(candidates_load(table, instant, &c));
+    SL_GO(candidates_load(table, NULL, &c));
     SL_GO(service == SL_LOG_COMPACT ? stretches_choose(table, selection, &c)
                                     : choose_compactions(table, selection, &c));
-    *operations = c.count;
-    status = plan_json(service, &c, plan);
+    *out = c;
 done:
-    candidates_free(&c);
+    if (status)
+        candidates_free(&c);
     return status;
 }
 
 sl_status sl_service_plan(const sl_table *table, enum sl_service service, enum sl_selection selection,
                           json_t **plan, size_t *operations)
 {
+    struct candidates c;
     SL_TRY(sl_service_check(table, service));
-    return make_plan(table, service, selection, NULL, plan, operations);
+    SL_TRY(choose(table, service, selection, &c));
+    *operations = c.count;
+    sl_status status = plan_json(service, &c, plan);
+    candidates_free(&c);
+    return status;
+}
+
+static sl_status remove_leftovers(sl_table *table)
+{
+    sl_table_lock *lock;
+    size_t rolled_back;
+    SL_TRY(sl_timeline_lock_take(table, &lock));
+    sl_status status = sl_rollback_leftovers(table, &rolled_back);
+    sl_table_lock_release(lock);
+    return status;
+}
+
+/* Under the timeline's lock: what was chosen becomes a plan, as far as it still may. */
+static sl_status put_plan(sl_table *table, enum sl_service service, const struct candidates *chosen,
+                          char *instant, size_t *operations)
+{
+    char drawn[SL_INSTANT_BYTES];
+    struct candidates c = {0};
+    json_t *plan = NULL;
+    sl_status status = SL_OK;
+    SL_GO(sl_txn_draw(table, drawn));
+    SL_GO(candidates_load(table, drawn, &c));
+    SL_GO(candidates_confirm(&c, chosen, service));
+    if (c.count == 0)
+        goto done;
+    SL_GO(plan_json(service, &c, &plan));
+    SL_GO(sl_txn_schedule(table, sl_service_action(service), drawn, plan, "HoodieCompactionPlan"));
+    memcpy(instant, drawn, SL_INSTANT_BYTES);
+    *operations = c.count;
+done:
+    json_decref(plan);
+    candidates_free(&c);
+    return status;
 }
 
 sl_status sl_service_schedule(sl_table *table, enum sl_service service, enum sl_selection selection,
                               char *instant, size_t *operations)
 {
-    char drawn[SL_INSTANT_BYTES];
-    json_t *plan = NULL;
-    sl_table_lock *lock;
-    size_t rolled_back;
+    struct candidates chosen = {0};
+    sl_table_lock *lock = NULL;
     *instant = 0;
     *operations = 0;
     SL_TRY(sl_service_check(table, service));
     SL_TRY(sl_table_check_writable(table));
-    SL_TRY(sl_timeline_lock_take(table, &lock));
+    SL_TRY(remove_leftovers(table)); /* a dead write would keep logs from a log compaction */
+    SL_TRY(choose(table, service, selection, &chosen));
     sl_status status = SL_OK;
-    SL_GO(sl_rollback_leftovers(table, &rolled_back));
-    SL_GO(sl_txn_draw(table, drawn));
-    SL_GO(make_plan(table, service, selection, drawn, &plan, operations));
-    if (*operations == 0)
+    if (chosen.count == 0)
         goto done;
-    SL_GO(sl_txn_schedule(table, sl_service_action(service), drawn, plan, "HoodieCompactionPlan"));
-    memcpy(instant, drawn, SL_INSTANT_BYTES);
-done:
-    json_decref(plan);
+    SL_GO(sl_timeline_lock_take(table, &lock));
+    status = put_plan(table, service, &chosen, instant, operations);
     sl_table_lock_release(lock);
+done:
+    candidates_free(&chosen);
     return status;
 }
 

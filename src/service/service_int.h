@@ -25,6 +25,9 @@ SL_MUST_USE sl_status candidates_load(const sl_table *table, const char *instant
 /* Drops items that `keep` says no to; their order stays. */
 void candidates_filter(struct candidates *c, bool (*keep)(const void *context, const struct candidate *item),
                        const void *context);
+/* Leaves of the candidates those that were chosen before from others, as they were chosen and in that order. */
+SL_MUST_USE sl_status candidates_confirm(struct candidates *c, const struct candidates *chosen,
+                                         enum sl_service service);
 void candidate_free(struct candidate *item);
 void candidates_free(struct candidates *c);
 

@@ -564,6 +564,54 @@ static void test_a_group_has_one_plan(void **state)
     }
 }
 
+/* The candidates of now, as far as they were chosen before: how many logs of the group are left, 0 when it is left out. */
+static size_t logs_confirmed(sl_table *t, const struct candidates *chosen, enum sl_service service)
+{
+    struct candidates now;
+    ok(candidates_load(t, NULL, &now));
+    ok(candidates_confirm(&now, chosen, service));
+    size_t logs = now.count ? now.items[0].log_count : 0;
+    candidates_free(&now);
+    return logs;
+}
+
+/* A plan is chosen without the timeline's lock: what happens until it is taken is seen. */
+static void test_what_was_chosen_is_confirmed(void **state)
+{
+    (void)state;
+    for (int i = SL_COMPACT; i <= SL_LOG_COMPACT; i++) {
+        enum sl_service service = (enum sl_service)i;
+        sl_table *t = create(EVENT_TIME, threshold_2);
+        char instant[SL_INSTANT_BYTES];
+        struct candidates chosen;
+        struct sl_write_result result;
+        size_t operations;
+        upsert(t, "a 5 base");
+        upsert(t, "a 6 one");
+        upsert(t, "a 7 two");
+        assert_true(*run(t, SL_COMPACT) != 0);
+        upsert(t, "a 8 three");
+        upsert(t, "a 9 four");
+        ok(candidates_load(t, NULL, &chosen));
+        if (service == SL_LOG_COMPACT)
+            ok(stretches_choose(t, SL_SELECT_ALL, &chosen));
+        assert_int_equal(logs_confirmed(t, &chosen, service), 2);
+        upsert(t, "a 10 five");
+        assert_int_equal(logs_confirmed(t, &chosen, service), service == SL_COMPACT ? 3 : 2);
+        ok(sl_service_schedule(t, SL_LOG_COMPACT, SL_SELECT_ALL, instant, &operations));
+        assert_int_equal(operations, 1);
+        assert_int_equal(logs_confirmed(t, &chosen, service), 0); /* another plan holds the group */
+        ok(sl_service_execute(t, SL_LOG_COMPACT, instant, &result));
+        assert_int_equal(logs_confirmed(t, &chosen, service), service == SL_COMPACT ? 4 : 2);
+        assert_true(*run(t, SL_COMPACT) != 0);
+        upsert(t, "a 11 six");
+        assert_int_equal(logs_confirmed(t, &chosen, service), 0); /* another base */
+        candidates_free(&chosen);
+        sl_table_close(t);
+        remove_folder(path);
+    }
+}
+
 static void test_log_compactions_roll_back(void **state)
 {
     (void)state;
@@ -817,6 +865,7 @@ int main(int argc, char **argv)
         TEST(test_what_is_written_meanwhile_wins),
         TEST(test_deletes_keep_their_place),
         TEST(test_a_group_has_one_plan),
+        TEST(test_what_was_chosen_is_confirmed),
         TEST(test_log_compactions_roll_back),
         TEST(test_a_read_that_is_overtaken),
         TEST(test_services_run_beside_a_writer),

@@ -332,6 +332,7 @@ typedef struct sluice_input_options {
      * that name no partition) are bad rows, too. NULL: they are the writer's business. Borrowed until the stream is released. */
     const sluice_table *table;
     enum sluice_operation operation;
+    double *waited; /* grows by the seconds that standard input or a pipe was waited for; NULL: not counted */
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
 SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,

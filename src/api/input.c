@@ -127,6 +127,7 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->budget.limit = in->memory ? (size_t)in->memory : (size_t)(sl_memory_total() / 4);
     o->runtime.budget = &o->budget;
     o->options.runtime = &o->runtime;
+    o->options.waited = in->waited;
     o->options.present_only = in->idle_ms > 0;
     if (in->null_text && !(o->null_text = sl_strdup(in->null_text))) {
         status = sl_nomem();

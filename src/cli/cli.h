@@ -210,8 +210,9 @@ const char *seconds_text(double seconds, char out[NUMBER_TEXT]);
 
 /* One line of JSON on standard output; takes the reference. */
 void print_json(json_t *object);
-/* The result of a write or service: line or object. `rejected` rows were left out (-1: not asked for). */
-void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected);
+/* The result of a write or service: line or object. `rejected` rows were left out (-1: not asked for). `waited`
+ * seconds went by before somebody sent rows: the rate is that of the others. */
+void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected, double waited);
 /* What --explain says about a read; nothing without the option. */
 void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds,
                   double read_seconds);

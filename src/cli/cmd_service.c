@@ -85,7 +85,7 @@ static int run(const struct args *args, sluice_table *table, enum sluice_service
     progress_end();
     progress_explain();
     explain_commit(args, table, &info);
-    print_commit(args, &info, -1);
+    print_commit(args, &info, -1, 0);
     return STATUS_DONE;
 }
 
@@ -125,7 +125,7 @@ static int run_due(const struct args *args, sluice_table *table, size_t *done)
             return STATUS_DONE;
         progress_end();
         explain_commit(args, table, &info);
-        print_commit(args, &info, -1);
+        print_commit(args, &info, -1, 0);
     }
 }
 
@@ -147,7 +147,7 @@ static int serve(const struct args *args, sluice_table *table, double every)
         if (!given(args, OPT_EVERY)) {
             sluice_commit_info none = {.size = sizeof none};
             if (!done)
-                print_commit(args, &none, -1);
+                print_commit(args, &none, -1, 0);
             return STATUS_DONE;
         }
         fflush(stdout);

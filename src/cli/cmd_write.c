@@ -16,6 +16,7 @@ struct write_run {
     struct rejects rejects;
     struct commit_triggers triggers;
     double waiting_since; /* of the first row that is not committed; 0: there is none */
+    double waited;        /* for input, since the writer was opened or the last commit */
     bool has_committed;
 };
 
@@ -63,7 +64,8 @@ static int commit(struct write_run *w)
     w->has_committed = true;
     progress_erase();
     explain_commit(w->args, w->table, &info);
-    print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1);
+    print_commit(w->args, &info, given(w->args, OPT_REJECT) ? (int64_t)w->rejects.count : -1, w->waited);
+    w->waited = 0;
     if (w->triggers.is_any)
         (void)fflush(stdout); /* main looks at the stream's state */
     return STATUS_DONE;
@@ -101,11 +103,16 @@ static int interrupted_error(const struct write_run *w)
 static int wait_for_input(struct write_run *w, const struct input *input)
 {
     struct pollfd standard = {.fd = STDIN_FILENO, .events = POLLIN};
-    int status = STATUS_DONE;
+    int status = STATUS_DONE, ready = 0;
     if (!w->triggers.is_any || strcmp(input->path, "-") != 0)
         return STATUS_DONE;
-    while (!status && poll(&standard, 1, IDLE_MS) <= 0)
-        status = interrupted() ? interrupted_error(w) : commit_if_due(w);
+    while (!status && ready <= 0) {
+        double begun = monotonic_seconds();
+        ready = poll(&standard, 1, IDLE_MS);
+        w->waited += monotonic_seconds() - begun;
+        if (ready <= 0)
+            status = interrupted() ? interrupted_error(w) : commit_if_due(w);
+    }
     return status;
 }
 
@@ -121,6 +128,7 @@ static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
     }
     int code = sluice_writer_open(w->table, w->operation, &schema, &w->writer, &e);
     schema.release(&schema);
+    w->waited = 0;
     return code ? fail_error(w->args, &e) : STATUS_DONE;
 }
 
@@ -167,7 +175,8 @@ static int append_inputs(struct write_run *w)
                               .memory = sluice_table_memory(w->table),
                               .idle_ms = w->triggers.is_any ? IDLE_MS : 0,
                               .table = w->table,
-                              .operation = w->operation};
+                              .operation = w->operation,
+                              .waited = &w->waited};
     int status =
         inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, w->triggers.is_any, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
@@ -285,7 +294,7 @@ int cmd_delete_partition(const struct args *args)
     if (sluice_table_delete_partitions(table, args->arguments + 1, args->argument_count - 1, &info, &e))
         status = fail_error(args, &e);
     else
-        print_commit(args, &info, -1);
+        print_commit(args, &info, -1, 0);
     session_close(table);
     return status;
 }

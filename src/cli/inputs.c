@@ -392,6 +392,7 @@ int input_rows(const struct args *args, struct input *input, const struct ArrowS
                                     .memory = pace->memory,
                                     .table = pace->table,
                                     .operation = pace->operation,
+                                    .waited = pace->waited,
                                     .idle_ms = strcmp(input->path, "-") == 0 ? pace->idle_ms : 0};
     rejects->name = input->name;
     return sluice_input_open(input->path, &options, out, &e) ? input_error(args, input, &e) : STATUS_DONE;

@@ -65,6 +65,7 @@ struct input_pace {
     int64_t idle_ms;           /* above 0: a batch without rows when standard input gave none for so long */
     const sluice_table *table; /* that takes the rows: what it would refuse is rejected, too */
     enum sluice_operation operation;
+    double *waited; /* grows by the seconds that a pipe was waited for */
 };
 int input_rows(const struct args *args, struct input *input, const struct ArrowSchema *wanted,
                const struct input_pace *pace, struct rejects *rejects, struct ArrowArrayStream *out);

@@ -238,7 +238,8 @@ static json_t *text_or_null(const char *text) { return *text ? json_string(text)
 
 static bool replaces(const sluice_commit_info *info) { return strcmp(info->action, "replacecommit") == 0; }
 
-static void print_commit_json(const char *verb, const sluice_commit_info *info, int64_t rejected)
+static void print_commit_json(const char *verb, const sluice_commit_info *info, int64_t rejected,
+                              double waited)
 {
     json_t *o = json_object();
     json_object_set_new(o, "operation", json_string(verb));
@@ -261,8 +262,9 @@ static void print_commit_json(const char *verb, const sluice_commit_info *info, 
     json_object_set_new(o, "spilled_runs", json_integer((json_int_t)info->spilled_runs));
     json_object_set_new(o, "flushes", json_integer((json_int_t)info->flushes));
     json_object_set_new(o, "seconds", json_real(info->seconds));
+    json_object_set_new(o, "seconds_waiting", json_real(waited));
     json_object_set_new(o, "rows_per_second",
-                        json_integer((json_int_t)rounded_rate(info->rows_in, info->seconds)));
+                        json_integer((json_int_t)rounded_rate(info->rows_in, info->seconds - waited)));
     print_json(o);
 }
 
@@ -274,10 +276,12 @@ static void print_part(uint64_t n, const char *word, bool even_zero)
         printf(", %s %s", count_text(n, text), word);
 }
 
-void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected)
+#define WAIT_TOLD 0.01 /* seconds: shorter waits do not show in the line */
+
+void print_commit(const struct args *args, const sluice_commit_info *info, int64_t rejected, double waited)
 {
     if (given(args, OPT_JSON)) {
-        print_commit_json(args->what, info, rejected);
+        print_commit_json(args->what, info, rejected, waited);
         return;
     }
     if (given(args, OPT_QUIET))
@@ -307,7 +311,9 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     print_part(info->files, info->files == 1 ? "file" : "files", true);
     printf(", %s", bytes_text(info->bytes, text));
     printf(", %s", seconds_text(info->seconds, text));
-    printf(", %s rows/s\n", count_text(rounded_rate(info->rows_in, info->seconds), text));
+    if (waited >= WAIT_TOLD)
+        printf(" (%s of it waiting for input)", seconds_text(waited, text));
+    printf(", %s rows/s\n", count_text(rounded_rate(info->rows_in, info->seconds - waited), text));
 }
 
 /* ---- files that appear when they are complete ---------------------------------------------------------- */

@@ -51,7 +51,8 @@ struct sl_input_options {
      * found one by one and rejected, too; without it they are not looked at here. NULL: nothing. */
     sl_status (*check)(void *context, const sl_batch *rows);
     void *check_context;
-    uint64_t *rejected;        /* counts them; NULL: not counted */
+    uint64_t *rejected; /* counts them; NULL: not counted */
+    double *waited; /* grows by the seconds that standard input or a pipe was waited for; NULL: not counted */
     const sl_runtime *runtime; /* warnings, pool, temporary folder; NULL: none */
     int stdin_fd;              /* what `-` reads; 0 is standard input */
 };

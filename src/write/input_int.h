@@ -8,8 +8,9 @@
 
 /* The decompressed bytes of a file or a descriptor, front to back. */
 struct input_source;
-/* `path` "-": the descriptor. What begins like gzip or zstd is decompressed. */
-SL_MUST_USE sl_status input_source_open(const char *path, int stdin_fd, struct input_source **out);
+/* `path` "-": the descriptor of the options. What begins like gzip or zstd is decompressed. */
+SL_MUST_USE sl_status input_source_open(const char *path, const struct sl_input_options *options,
+                                        struct input_source **out);
 /* Some bytes, as many as are there: waits for the first; *got is 0 at the end only. */
 SL_MUST_USE sl_status input_source_read(struct input_source *source, void *out, size_t len, size_t *got);
 /* *ready false: nothing came for so long (or a signal did), and a read would wait. A file is always ready. */

@@ -24,6 +24,7 @@ struct input_source {
     uint64_t offset;
     int fd;
     bool owns_fd;
+    double *waited; /* grows by the seconds that the descriptor was waited for; NULL: nobody counts */
     enum codec codec;
     uint8_t *raw; /* compressed bytes, or the first ones that told that there is no compression */
     size_t raw_at, raw_end;
@@ -36,13 +37,21 @@ const char *input_source_name(const struct input_source *source) { return source
 
 /* ---- raw bytes ----------------------------------------------------------------------------------------- */
 
+static void count_wait(const struct input_source *s, double since)
+{
+    if (s->waited)
+        *s->waited += sl_monotonic() - since;
+}
+
 /* What there is, at least a byte. */
 static sl_status read_descriptor(struct input_source *s, void *out, size_t len, size_t *got)
 {
+    double begun = sl_monotonic();
     ssize_t n;
     do
         n = read(s->fd, out, len);
     while (n < 0 && errno == EINTR);
+    count_wait(s, begun);
     if (n < 0)
         return sl_io("%s: %s", s->name, strerror(errno));
     *got = (size_t)n;
@@ -186,7 +195,9 @@ sl_status input_source_wait(const struct input_source *s, int64_t wait_ms, bool 
     *ready = true;
     if (s->file || s->raw_at < s->raw_end || s->raw_ended)
         return SL_OK;
+    double begun = sl_monotonic();
     int n = poll(&input, 1, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms);
+    count_wait(s, begun);
     if (n < 0 && errno != EINTR)
         return sl_io("%s: %s", s->name, strerror(errno));
     *ready = n > 0;
@@ -222,17 +233,19 @@ static sl_status open_bytes(struct input_source *s, const char *path, int stdin_
     return status;
 }
 
-sl_status input_source_open(const char *path, int stdin_fd, struct input_source **out)
+sl_status input_source_open(const char *path, const struct sl_input_options *options,
+                            struct input_source **out)
 {
     struct input_source *s;
     sl_status status;
     SL_NEW(s);
+    s->waited = options->waited;
     if (!(s->name = sl_strdup(is_stdin(path) ? "standard input" : path)) ||
         !(s->raw = sl_malloc(RAW_BYTES))) {
         status = sl_nomem();
         goto done;
     }
-    SL_GO(open_bytes(s, path, stdin_fd));
+    SL_GO(open_bytes(s, path, options->stdin_fd));
     SL_GO(start_codec(s));
     *out = s;
     return SL_OK;
@@ -293,7 +306,7 @@ static sl_status spool(const char *path, const struct sl_input_options *options,
     sl_output *output = NULL;
     char *temporary = NULL;
     sl_status status;
-    SL_GO(input_source_open(path, options->stdin_fd, &source));
+    SL_GO(input_source_open(path, options, &source));
     SL_GO(temporary_path(options, &temporary));
     SL_GO(sl_storage_local(&out->storage));
     SL_GO(sl_storage_create(out->storage, temporary, &output));

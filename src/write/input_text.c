@@ -34,7 +34,7 @@ sl_status text_reader_open(const char *path, const struct sl_input_options *opti
     memset(out, 0, sizeof *out);
     out->record_max = options->row_bytes_max ? options->row_bytes_max : ROW_BYTES_MAX;
     out->line = out->start_line = 1;
-    SL_TRY(input_source_open(path, options->stdin_fd, &out->source));
+    SL_TRY(input_source_open(path, options, &out->source));
     return skip_byte_order_mark(out);
 }
 

@@ -135,6 +135,12 @@ run 1 'rows are counted across commits' sh -c "{ for i in 1 2 3 4 5; do printf '
     \"$SLUICE\" upsert t - --input-format jsonl --commit-rows 2"
 err_has 'input rows 5 to 6 .*: row 1: .*is null'
 
+run 0 'the wait for input is told, and slows no rate' sh -c "{ printf '{\"id\":1,\"region\":\"rome\",\"ts\":1}\n'; sleep 1; printf '{\"id\":2,\"region\":\"rome\",\"ts\":1}\n'; } |
+    \"$SLUICE\" upsert t - --input-format jsonl --json"
+out_has '"seconds_waiting":[01]\.[0-9]*,'
+[ "$(sed 's/.*"seconds":\([0-9]*\).*/\1/' "$out")" -ge 1 ] || wrong 'the seconds lack the wait'
+[ "$(sed 's/.*"rows_per_second":\([0-9]*\).*/\1/' "$out")" -ge 3 ] || wrong 'the rate counts the wait'
+
 # ---- usage ----
 
 run 2 'no rows' stream --commit-rows 0

@@ -74,6 +74,9 @@ INLINE = re.compile(r"^\.([^._]+)_([^.]*)\.(log|archive)\.(\d+)(_((\d+)-(\d+)-(\
 BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)\.([a-zA-Z0-9]+)$")
 KIND_ORDER = {"inline": 0, "log": 0, "deletes": 1}
 
+# What a timeline file is written as before it gets its name.
+TEMPORARY = re.compile(r"\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+
 File = collections.namedtuple("File", "kind file_id token instant version name partition format")
 
 
@@ -894,6 +897,9 @@ class Checker:
                 continue
             m = re.match(r"^(\d+)(?:_(\d+))?\.([a-z]+)(?:\.(requested|inflight))?$", name)
             where = ".hoodie/timeline/" + name
+            if TEMPORARY.search(name):
+                self.note(where, "temporary file of a writer that was killed")  # readers ignore it, spec/timeline.md 4
+                continue
             if not m:
                 self.finding(where, "not a timeline name")
                 continue

@@ -7,12 +7,14 @@
  *   memory   the n-th allocation fails, or all from the n-th on
  *
  * After each: a reader finds the table before or after the operation and nothing between; the next write succeeds; after it
- * nothing is left behind: no pending instant, no marker, no data file that no completed instant names.
+ * nothing is left behind: no pending instant, no marker, no data file that no completed instant names. Where changes are kept
+ * they lead from base file to base file.
  *
  * SL_TEST_QUICK=1 looks at every fifth n, SL_TEST_LONG=1 at more of the allocations.
  */
 #include "engine_support.h"
 
+#include "changes_support.h"
 #include "service/service.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -67,7 +69,8 @@ static sl_status write_rows(sl_table *t, enum sl_operation operation, const char
     return status;
 }
 
-static void create_table(const char *path, bool lsm, bool simple_index)
+/* `changes`: what the table keeps of them, NULL: nothing; then copy-on-write has the lsm_tree layout too. */
+static void create_table(const char *path, bool lsm, bool simple_index, const char *changes)
 {
     const char *options[] = {"hoodie.table.recordkey.fields",
                              "id",
@@ -78,7 +81,13 @@ static void create_table(const char *path, bool lsm, bool simple_index)
                              "hoodie.bucket.index.num.buckets",
                              "2",
                              "hoodie.table.storage.layout",
-                             lsm ? "lsm_tree" : "default",
+                             lsm || changes ? "lsm_tree" : "default",
+                             "hoodie.table.type",
+                             lsm ? "MERGE_ON_READ" : "COPY_ON_WRITE",
+                             "hoodie.table.cdc.enabled",
+                             changes ? "true" : "false",
+                             "hoodie.table.cdc.supplemental.logging.mode",
+                             changes ? changes : "data_before_after",
                              "hoodie.index.type",
                              simple_index ? "SIMPLE" : "BUCKET",
                              NULL};
@@ -175,7 +184,12 @@ static void collect_named(const sl_table *t, const sl_timeline *timeline, sl_str
         ok(sl_instant_json(t, &timeline->instants[i], SL_COMPLETED, &commit));
         json_object_foreach(json_object_get(commit, "partitionToWriteStats"), partition, stats)
             json_array_foreach(stats, k, stat)
-                ok(sl_strings_add(named, json_string_value(json_object_get(stat, "path"))));
+        {
+            json_t *bytes;
+            const char *log;
+            ok(sl_strings_add(named, json_string_value(json_object_get(stat, "path"))));
+            json_object_foreach(json_object_get(stat, "cdcStats"), log, bytes) ok(sl_strings_add(named, log));
+        }
         json_decref(commit);
     }
 }
@@ -229,6 +243,8 @@ static void check_leftovers(const char *path, bool *waiting)
     }
     if (!*waiting) {
         check_data_files(t, &timeline);
+        if (sl_properties_true(&t->properties, "hoodie.table.cdc.enabled", false))
+            assert_true(check_changes(t, "") > 0);
         ok(sl_table_path(t, ".hoodie/.temp", &temp));
         ok(sl_storage_list(t->storage, temp, &listing));
         if (listing.count)
@@ -250,6 +266,7 @@ struct operation {
     bool may_apply_on_error; /* undoing what is published has no moment before which an error leaves it all */
     bool without_metadata;   /* hoodie.metadata.enable=false */
     bool simple_index;
+    const char *changes; /* what is kept of them; NULL: nothing */
     int commits; /* of a stream, which flushes between and within them; 0: one commit, or another operation */
 };
 
@@ -600,6 +617,16 @@ static const struct operation operations[] = {
     {.name = "properties", .lsm = true, .run = set_properties, .may_apply_on_error = true},
     {.name = "cow upsert", .run = upsert},
     {.name = "cow upsert that copies", .prepare = with_base_to_copy, .run = upsert},
+    {.name = "cow upsert with changes", .changes = "data_before_after", .run = upsert},
+    {.name = "cow rollback with changes",
+     .changes = "op_key_only",
+     .run = roll_back,
+     .may_apply_on_error = true},
+    {.name = "compaction with changes",
+     .lsm = true,
+     .changes = "data_before",
+     .prepare = with_plan,
+     .run = execute},
     {.name = "cow delete", .run = delete_keys},
     {.name = "cow insert into a new partition", .run = insert_new_partition},
     {.name = "cow rollback", .run = roll_back, .may_apply_on_error = true},
@@ -656,7 +683,7 @@ static void scene_open(struct scene *s, const struct operation *operation)
         ok(sl_properties_set(&s->options, "sluice.flush.spill", "false"));
     snprintf(s->start, sizeof s->start, "%s/start", root);
     remove_folder(s->start);
-    create_table(s->start, operation->lsm, operation->simple_index);
+    create_table(s->start, operation->lsm, operation->simple_index, operation->changes);
     sl_table *t = open_plain(s->start, NULL);
     if (operation->lsm)
         ok(sl_table_set_properties(t, (const char *const[]){"hoodie.log.compaction.blocks.threshold"},

@@ -3,13 +3,17 @@
  * those operations replayed (spec/lsm-layout.md 8): an lsm_tree table folds every version of a key, oldest first, and
  * forgets deletes where a compaction stands; a copy-on-write table reduces the rows of one write among themselves and
  * joins the result with the row that is there. An overwrite forgets what its partitions held, and writes base files.
- * Without a bucket index a group holds the keys that one write brought to it.
+ * Without a bucket index a group holds the keys that one write brought to it. A copy-on-write table of the lsm_tree layout
+ * folds like an lsm_tree table and has no deletes to forget.
+ *
+ * Where the table keeps changes, these, played over the base files before, give the base files after.
  *
  * SEED and ROUNDS come from the environment; MODEL_TRACE=1 prints the operations.
  */
 #include "random_rows.h"
 
 #include "api/api_int.h"
+#include "changes_support.h"
 #include "keys/keys.h"
 
 #define KEYS_MAX       160
@@ -66,7 +70,10 @@ struct model {
     char path[256];
     bool flushes_early; /* a writer begins its instant with its first rows */
     bool scarce;        /* so little memory that it may begin at any row */
-    bool lsm, simple_index, event_time, partitioned, hive_style, marks;
+    bool lsm;           /* merge-on-read, lsm_tree */
+    bool sorted;        /* copy-on-write, lsm_tree */
+    const char *cdc;    /* what it keeps of changes; NULL: nothing */
+    bool simple_index, event_time, partitioned, hive_style, marks;
     enum key_form key_form;
     int buckets;
     int ordering_count;
@@ -177,8 +184,14 @@ static void create(struct model *m)
         SET("hoodie.table.ordering.fields", m->ordering_count == 2 ? "o0,o1" : "o0");
     if (m->ordering_count && !m->event_time)
         SET("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING");
-    if (m->lsm)
+    if (m->lsm || m->sorted)
         SET("hoodie.table.storage.layout", "lsm_tree");
+    if (m->sorted)
+        SET("hoodie.table.type", "COPY_ON_WRITE");
+    if (m->cdc) {
+        SET("hoodie.table.cdc.enabled", "true");
+        SET("hoodie.table.cdc.supplemental.logging.mode", m->cdc);
+    }
     if (m->hive_style)
         SET("hoodie.datasource.write.hive_style_partitioning", "true");
     if (m->simple_index)
@@ -242,6 +255,9 @@ static void model_init(struct model *m, uint64_t seed, const char *folder)
     m->events = calloc(EVENTS_MAX, sizeof *m->events);
     snprintf(m->path, sizeof m->path, "%s/t%" PRIu64, folder, seed);
     m->lsm = chance(&m->rng, 65);
+    m->sorted = !m->lsm && chance(&m->rng, 50);
+    if ((m->lsm || m->sorted) && chance(&m->rng, m->lsm ? 30 : 60))
+        m->cdc = (const char *const[]){"op_key_only", "data_before", "data_before_after"}[pick(&m->rng, 3)];
     m->event_time = chance(&m->rng, 65);
     m->ordering_count = m->event_time || chance(&m->rng, 30) ? 1 + chance(&m->rng, 25) : 0;
     m->partitioned = chance(&m->rng, 60);
@@ -253,9 +269,11 @@ static void model_init(struct model *m, uint64_t seed, const char *folder)
     choose_schema(m);
     choose_keys(m);
     TRACE(m, "table %s %s %s ordering %d key form %d buckets %d keys %d marks %d columns %zu of %zu\n",
-          m->lsm ? "lsm" : "cow", m->simple_index ? "simple" : "bucket", m->event_time ? "event" : "commit",
-          m->ordering_count, (int)m->key_form, m->buckets, m->key_count, m->marks, m->columns,
-          m->field_count);
+          m->lsm      ? "lsm"
+          : m->sorted ? "sorted cow"
+                      : "cow",
+          m->simple_index ? "simple" : "bucket", m->event_time ? "event" : "commit", m->ordering_count,
+          (int)m->key_form, m->buckets, m->key_count, m->marks, m->columns, m->field_count);
     create(m);
     reopen(m);
 }
@@ -336,6 +354,18 @@ static void replay_cow_write(const struct model *m, const struct event *e, struc
             continue;
         const struct op *result = merge(m, s->now[k], incoming[k]);
         s->now[k] = s->base[k] = result->is_delete ? NULL : result;
+    }
+}
+
+/* The base row is the first operand. */
+static void replay_sorted_write(const struct model *m, const struct event *e, struct state *s)
+{
+    for (size_t i = 0; i < e->count; i++)
+        s->now[e->ops[i].key] = merge(m, s->now[e->ops[i].key], &e->ops[i]);
+    for (int k = 0; k < m->key_count; k++) {
+        if (s->now[k] && s->now[k]->is_delete)
+            s->now[k] = NULL;
+        s->base[k] = s->now[k];
     }
 }
 
@@ -442,6 +472,8 @@ static void replay(const struct model *m, const char *as_of, struct state *s)
             replay_simple_write(m, i, s);
         else if (m->lsm)
             replay_lsm_write(m, e, s);
+        else if (m->sorted)
+            replay_sorted_write(m, e, s);
         else
             replay_cow_write(m, e, s);
     }
@@ -1347,6 +1379,8 @@ static void check_soundness(struct model *m)
     if (!strstr(report, "\"errors\":0,"))
         fail_msg("%s", report);
     sluice_free(report);
+    if (m->cdc)
+        check_changes(m->table->table, "");
 }
 
 static uint64_t seed_of_run;

@@ -307,7 +307,41 @@ static sl_status file_json(const sl_table *table, const char *partition, const s
     return status;
 }
 
-static sl_status group_json(const sl_table *table, const sl_file_group *group, json_t **out)
+/* Change data logs are in no slice and on no level; they lie beside the base file that they tell about. */
+static sl_status add_changes(const sl_table *table, const sl_file_group *group, const sl_slice *slice,
+                             const sl_listing *folder, json_t *files)
+{
+    for (size_t i = 0; i < folder->count && slice->base; i++) {
+        json_t *entry;
+        sl_data_file f = {.name = folder->entries[i].name, .size = folder->entries[i].size};
+        sl_file_name_parse(f.name, &f.parts);
+        if (f.parts.kind != SL_FILE_CDC || strcmp(f.parts.file_id, group->file_id) != 0 ||
+            strcmp(f.parts.instant, slice->base_instant) != 0)
+            continue;
+        SL_TRY(file_json(table, group->partition, &f, &entry));
+        json_object_del(entry, "level");
+        json_array_append_new(files, entry);
+    }
+    return SL_OK;
+}
+
+/* Empty where the table keeps no changes. */
+static sl_status list_changes(const sl_table *table, const char *partition, sl_listing *out)
+{
+    char *path;
+    bool keeps;
+    enum sl_cdc_mode mode;
+    *out = (sl_listing){0};
+    if (sl_status_ignore(sl_table_keeps_changes(table, &keeps, &mode)) || !keeps)
+        return SL_OK;
+    SL_TRY(sl_table_path(table, partition, &path));
+    sl_status status = sl_storage_list(table->storage, path, out);
+    sl_free(path);
+    return status;
+}
+
+static sl_status group_json(const sl_table *table, const sl_file_group *group, const sl_listing *folder,
+                            json_t **out)
 {
     json_t *slices = json_array(), *entry;
     sl_status status = slices ? SL_OK : sl_nomem();
@@ -318,6 +352,8 @@ static sl_status group_json(const sl_table *table, const sl_file_group *group, j
             status = file_json(table, group->partition, slice->base, &entry);
         if (!status && slice->base)
             json_array_append_new(files, entry);
+        if (!status)
+            status = add_changes(table, group, slice, folder, files);
         for (size_t k = 0; k < slice->log_count && !status; k++) {
             status = file_json(table, group->partition, slice->logs[k], &entry);
             if (!status)
@@ -336,6 +372,21 @@ static sl_status group_json(const sl_table *table, const sl_file_group *group, j
     return *out ? SL_OK : sl_nomem();
 }
 
+static sl_status partition_groups_json(const sl_table *table, const sl_partition *partition, json_t *array)
+{
+    sl_listing folder;
+    SL_TRY(list_changes(table, partition->path, &folder));
+    sl_status status = SL_OK;
+    for (size_t g = 0; g < partition->group_count && !status; g++) {
+        json_t *group;
+        status = group_json(table, &partition->groups[g], &folder, &group);
+        if (!status)
+            json_array_append_new(array, group);
+    }
+    sl_listing_free(&folder);
+    return status;
+}
+
 sl_status describe_files(const sl_table *table, json_t **out)
 {
     sl_view view;
@@ -343,12 +394,7 @@ sl_status describe_files(const sl_table *table, json_t **out)
     json_t *array = json_array();
     sl_status status = array ? SL_OK : sl_nomem();
     for (size_t p = 0; p < view.partition_count && !status; p++)
-        for (size_t g = 0; g < view.partitions[p].group_count && !status; g++) {
-            json_t *group;
-            status = group_json(table, &view.partitions[p].groups[g], &group);
-            if (!status)
-                json_array_append_new(array, group);
-        }
+        status = partition_groups_json(table, &view.partitions[p], array);
     sl_view_free(&view);
     if (status)
         json_decref(array);

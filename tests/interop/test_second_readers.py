@@ -103,6 +103,57 @@ def delete_logs(folder):
         check(rows == want, "rows of %s: %s", path, rows)
 
 
+CHANGES = {"op_key_only": ["op", "record_key"], "data_before": ["op", "record_key", "before"],
+           "data_before_after": ["op", "ts_ms", "before", "after"]}
+
+
+def changed(folder, mode):
+    """(change log, its instant) of an upsert into a copy-on-write table: an update, a late row, a delete, an insert."""
+    table = os.path.join(folder, mode)
+    create(table, SCHEMA, "id", None, "ts", ["--layout", "lsm_tree", "--buckets", "1"],
+           {"hoodie.table.type": "COPY_ON_WRITE", "hoodie.table.cdc.enabled": "true",
+            "hoodie.table.cdc.supplemental.logging.mode": mode})
+    write(table, "insert", [row(k, i, 10) for i, k in enumerate(KEYS)])
+    instant = write(table, "upsert", [row("a", 31, 11), row("b", 32, 9), row("ä", 33, 11, _hoodie_is_deleted=True),
+                                      row("new", 34, 1)])["instant"]
+    support.lsm_check(table)
+    logs = [n for n in support.data_files(table) if n.endswith(".cdc.parquet")]
+    check(len(logs) == 1 and logs[0].endswith("_%s_1.cdc.parquet" % instant), "one change log: %s", logs)
+    kinds = [f["kind"] for g in json.loads(sluice("files", table, "--json")) for s in g["slices"] for f in s["files"]]
+    check(sorted(kinds) == ["base", "base", "cdc"], "what `files` lists: %s", kinds)
+    return os.path.join(table, logs[0]), instant
+
+
+@test
+def change_logs(folder):
+    """G-12: plain Parquet, images are nullable groups of the table's columns without meta columns, footers as those of logs."""
+    for mode, columns in CHANGES.items():
+        path, instant = changed(folder, mode)
+        got = pq.ParquetFile(path)
+        check(got.schema_arrow.names == columns and all(f.nullable for f in got.schema_arrow), "columns: %s", got.schema_arrow)
+        name = "Record" if mode == "op_key_only" else "hoodie.%s.CDC" % mode
+        check(re.search(r" %s \{" % re.escape(name), str(got.schema)), "the message's name: %s", got.schema)
+        rows = got.read().to_pylist()
+        check([r["op"] for r in rows] == ["u", "i", "d"], "operations in key order: %s", rows)
+        if "record_key" in columns:
+            check([r["record_key"] for r in rows] == ["a", "new", "ä"], "keys: %s", rows)
+        if "ts_ms" in columns:
+            check({r["ts_ms"] for r in rows} == {instant}, "instants: %s", rows)
+        for image, want in (("before", [KEYS.index("a"), None, KEYS.index("ä")]), ("after", [31, 34, None])):
+            if image in columns:
+                check([f.name for f in got.schema_arrow.field(image).type] == COLUMNS, "members: %s", got.schema_arrow)
+                check([r[image] and r[image]["v"] for r in rows] == want, "%s images: %s", image, rows)
+                check(all(not r[image] or dict(r[image]["m"])["k"] == r[image]["v"] for r in rows), "maps: %s", rows)
+        duck = duckdb.sql("SELECT op, count(*) AS n FROM read_parquet('%s') GROUP BY op ORDER BY op" % path).fetchall()
+        check(duck == [("d", 1), ("i", 1), ("u", 1)], "DuckDB: %s", duck)
+        headers = footer(path)
+        check(headers["hudi.log.format.VERSION"] == "2" and headers["hudi.log.format.INSTANT_TIME"] == instant, "%s", headers)
+        fields = [f["name"] for f in json.loads(headers["hudi.log.format.SCHEMA"])["fields"]]
+        check(fields == columns and headers["parquet.avro.schema"] == headers["hudi.log.format.SCHEMA"], "schema: %s", headers)
+        seen = json.loads(sluice("inspect", path, "--json"))
+        check(seen["rows"] == 3 and seen["key_values"]["hudi.log.format.INSTANT_TIME"] == instant, "inspect: %s", seen)
+
+
 @test
 def log_footers(folder):
     """Header entries in both forms, the table's schema with meta fields, min and max key."""

@@ -16,6 +16,8 @@ static void share_memory(struct flush *f)
     const sl_runtime *runtime = &f->table->runtime;
     size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
     size_t bytes = f->table->type == SL_COPY_ON_WRITE ? BASE_WORKER_BYTES : WORKER_BYTES;
+    if (f->schema.cdc) /* a second file is written */
+        bytes += WORKER_BYTES;
     f->workers = sl_budget_share(runtime->budget, 2 * bytes, 1, threads);
     f->fan_in = sl_spill_fan_in(runtime, f->workers);
 }
@@ -26,8 +28,9 @@ sl_status flush_init(struct flush *f, sl_table *table, enum sl_operation operati
     f->table = table;
     f->operation = operation;
     f->txn = txn;
+    SL_TRY(sl_write_schema_init(table, data, &f->schema));
     share_memory(f);
-    return sl_write_schema_init(table, data, &f->schema);
+    return SL_OK;
 }
 
 void flush_free(struct flush *f)
@@ -116,28 +119,10 @@ done:
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* A loop whose workers are as many as the memory allows. */
-struct loop {
-    sl_status (*work)(void *context, size_t index);
-    void *context;
-    size_t count;
-    atomic_size_t next;
-};
-
-static sl_status take_indexes(void *context, size_t worker)
-{
-    struct loop *loop = context;
-    (void)worker;
-    for (size_t index; (index = atomic_fetch_add(&loop->next, 1)) < loop->count;)
-        SL_TRY(loop->work(loop->context, index));
-    return SL_OK;
-}
-
 sl_status flush_parallel(const struct flush *f, size_t count, sl_status (*work)(void *context, size_t index),
                          void *context)
 {
-    struct loop loop = {.work = work, .context = context, .count = count};
-    return sl_pool_for(f->table->runtime.pool, f->workers < count ? f->workers : count, take_indexes, &loop);
+    return sl_pool_for_some(f->table->runtime.pool, f->workers, count, work, context);
 }
 
 struct flush_round {

@@ -219,6 +219,9 @@ unsigned sl_pool_threads(const sl_pool *pool);
  * NULL: inline. */
 SL_MUST_USE sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)(void *context, size_t index),
                                   void *context);
+/* As sl_pool_for with so many indexes at a time at most: each takes memory. What they begin themselves has all threads. */
+SL_MUST_USE sl_status sl_pool_for_some(sl_pool *pool, size_t workers, size_t count,
+                                       sl_status (*work)(void *context, size_t index), void *context);
 /* Helps with the pool's loops, and sleeps when there is none, as long as `wanted` says so. It is asked under the pool's
  * lock, at the beginning, after each loop and after each sl_pool_wake; it must not call the pool. */
 void sl_pool_help(sl_pool *pool, bool (*wanted)(void *context), void *context);

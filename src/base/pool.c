@@ -211,6 +211,31 @@ sl_status sl_pool_for(sl_pool *pool, size_t count, sl_status (*work)(void *conte
     return loop.failure;
 }
 
+/* ---- fewer workers than threads ------------------------------------------------------------------------- */
+
+struct shared_loop {
+    sl_status (*work)(void *context, size_t index);
+    void *context;
+    size_t count;
+    atomic_size_t next;
+};
+
+static sl_status take_indexes(void *context, size_t worker)
+{
+    struct shared_loop *loop = context;
+    (void)worker;
+    for (size_t index; (index = atomic_fetch_add(&loop->next, 1)) < loop->count;)
+        SL_TRY(loop->work(loop->context, index));
+    return SL_OK;
+}
+
+sl_status sl_pool_for_some(sl_pool *pool, size_t workers, size_t count,
+                           sl_status (*work)(void *context, size_t index), void *context)
+{
+    struct shared_loop loop = {.work = work, .context = context, .count = count};
+    return sl_pool_for(pool, workers < count ? workers : count, take_indexes, &loop);
+}
+
 void sl_pool_free(sl_pool *pool)
 {
     if (!pool)

@@ -164,6 +164,8 @@ int64_t commit_batch_rows(const struct commit_triggers *t); /* rows of a batch o
 
 /* A size ("64MiB") or a time ("10s", "5m") above 0. */
 int args_bytes(const struct args *args, enum option_id id, double *out);
+/* Bytes of --memory; 0: not given, or not a size, which the library will refuse. */
+double args_memory(const struct args *args);
 int args_seconds(const struct args *args, enum option_id id, double *out);
 /* The position of the option's value among its choices. */
 size_t args_choice(const struct args *args, enum option_id id);
@@ -268,7 +270,8 @@ double monotonic_seconds(void);
 
 /* ---- an open table ------------------------------------------------------------------------------------- */
 
-void memory_prepare(void); /* before anything is allocated */
+/* Before much is allocated; `budget` in bytes, 0: not known. */
+void memory_prepare(double budget);
 void signals_install(
     void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
 bool interrupted(void);

@@ -54,10 +54,10 @@ static void keep_standard_streams(void)
 int main(int argc, char **argv)
 {
     struct args args;
-    memory_prepare();
     keep_standard_streams();
     signals_install();
     int status = args_parse(argc, argv, &args);
+    memory_prepare(args_memory(&args));
     if (!status)
         status = run(&args);
     status = finish_output(&args, status);

@@ -16,10 +16,8 @@ static const struct unit size_units[] = {
 static const struct unit time_units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {NULL, 0}};
 
 /* "10s", "1.5GiB". */
-static int read_quantity(const struct args *args, enum option_id id, const struct unit *units, const char *form,
-                         double *out)
+static bool parse_quantity(const char *text, const struct unit *units, double *out)
 {
-    const char *text = args->values[id];
     char *end;
     errno = 0;
     double number = strtod(text, &end);
@@ -27,9 +25,24 @@ static int read_quantity(const struct args *args, enum option_id id, const struc
         if (strcmp(end, units->name) == 0)
             break;
     if (!isdigit((unsigned char)*text) || errno || !units->name || number <= 0)
-        return fail_usage(args, "--%s: \"%s\" is no %s", cli_options[id].name, text, form);
+        return false;
     *out = number * units->factor;
+    return true;
+}
+
+static int read_quantity(const struct args *args, enum option_id id, const struct unit *units,
+                         const char *form, double *out)
+{
+    if (!parse_quantity(args->values[id], units, out))
+        return fail_usage(args, "--%s: \"%s\" is no %s", cli_options[id].name, args->values[id], form);
     return STATUS_DONE;
+}
+
+double args_memory(const struct args *args)
+{
+    double bytes;
+    return args->values[OPT_MEMORY] && parse_quantity(args->values[OPT_MEMORY], size_units, &bytes) ? bytes
+                                                                                                    : 0;
 }
 
 int args_bytes(const struct args *args, enum option_id id, double *out)

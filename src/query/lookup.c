@@ -126,7 +126,8 @@ void sl_lookup_free(sl_lookup *l)
 /* The keys that one file group may hold, and their rows. */
 struct part {
     sl_read_slice slice;
-    sl_key_set keys; /* `items` is its own */
+    sl_key_set keys;
+    struct sl_key *own_items; /* of `keys`; NULL: they are the request's, all of them */
     sl_batch **batches;
     size_t count, cap;
 };
@@ -148,7 +149,7 @@ static void part_free(struct part *part)
         sl_batch_unref(part->batches[i]);
     sl_free(part->batches);
     sl_read_slice_free(&part->slice);
-    sl_free(part->keys.items);
+    sl_free(part->own_items);
 }
 
 static void request_free(struct request *r)
@@ -160,6 +161,23 @@ static void request_free(struct request *r)
     sl_key_set_free(&r->keys);
     sl_type_unref(r->schema);
     snapshot_unref(r->snapshot);
+}
+
+/* Where there is one bucket, all keys may be in each of many partitions. */
+static sl_status keys_of_group(const struct request *r, const sl_file_group *group, struct part *part)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->keys.count; i++)
+        count += key_buckets_hold(&r->buckets, group, i);
+    part->keys = (sl_key_set){.items = r->keys.items, .count = count};
+    if (count == r->keys.count)
+        return SL_OK;
+    SL_NEW_ARRAY(part->own_items, count + 1);
+    part->keys.items = part->own_items;
+    for (size_t i = 0, n = 0; i < r->keys.count; i++)
+        if (key_buckets_hold(&r->buckets, group, i))
+            part->own_items[n++] = r->keys.items[i];
+    return SL_OK;
 }
 
 static sl_status add_part(struct request *r, const sl_file_group *group)
@@ -175,11 +193,7 @@ static sl_status add_part(struct request *r, const sl_file_group *group)
     if (!found)
         return SL_OK;
     r->part_count++;
-    SL_NEW_ARRAY(part->keys.items, r->keys.count + 1);
-    for (size_t i = 0; i < r->keys.count; i++)
-        if (key_buckets_hold(&r->buckets, group, i))
-            part->keys.items[part->keys.count++] = r->keys.items[i];
-    return SL_OK;
+    return keys_of_group(r, group, part);
 }
 
 static sl_status find_parts(struct request *r, const sl_strings *partitions)

@@ -173,11 +173,21 @@ static sl_status lay_groundwork(sl_service_job *job)
     return status;
 }
 
+/* What one operation takes at least: eight open files, their pages, and those that are being written. */
+#define OPERATION_BYTES ((size_t)32 << 20)
+
+static size_t workers_for(const sl_runtime *runtime)
+{
+    size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
+    return sl_budget_share(runtime->budget, OPERATION_BYTES, 1, threads);
+}
+
 sl_status sl_service_finish(sl_service_job *job, struct sl_write_result *result)
 {
     sl_status status = lay_groundwork(job);
     if (!status)
-        status = sl_pool_for(job->table->runtime.pool, sl_service_tasks(job), execute_task, job);
+        status = sl_pool_for_some(job->table->runtime.pool, workers_for(&job->table->runtime),
+                                  sl_service_tasks(job), execute_task, job);
     if (!status)
         return publish(job, result);
     sl_service_free(job);

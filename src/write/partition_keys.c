@@ -11,6 +11,10 @@
 
 #define GROUP_COLUMN "group"
 #define RUNS_MOST    64 /* files that are open at once */
+/* Memory: files that are open, and keys of those that were closed, take an eighth of the budget each, all threads together. */
+#define MEMORY_SHARE 8
+#define RUN_BYTES    ((size_t)512 << 10) /* of an open file: batches of keys, and the page that they come from */
+#define RUNS_LEAST   4
 
 /* ---- keys of one file ---------------------------------------------------------------------------------- */
 
@@ -82,7 +86,10 @@ struct partition_keys {
     const sl_type *key_schema, *numbered_schema;
     struct sl_run *runs;
     size_t run_count, run_cap;
+    size_t runs_most;
     sl_sorter *sorter; /* keys of files that had to be closed; NULL: there are none */
+    sl_budget pool;    /* the sorter's */
+    sl_runtime runtime;
     sl_stream *merged;
     sl_batch *batch; /* NULL: at the end, once begun */
     int64_t row;
@@ -124,8 +131,7 @@ done:
 static sl_status close_files(struct partition_keys *k)
 {
     if (!k->sorter)
-        SL_TRY(sl_sorter_new(k->numbered_schema, sl_meta_names[SL_META_RECORD_KEY], &k->flush->table->runtime,
-                             &k->sorter));
+        SL_TRY(sl_sorter_new(k->numbered_schema, sl_meta_names[SL_META_RECORD_KEY], &k->runtime, &k->sorter));
     while (k->run_count > 0)
         SL_TRY(sort_keys(k, k->runs[--k->run_count].rows));
     return SL_OK;
@@ -157,10 +163,14 @@ static sl_status wanted_ranges(const struct partition_keys *k, const sl_parquet 
 static sl_status add_run(struct partition_keys *k, size_t group, const sl_data_file *file, sl_source *source,
                          const sl_row_ranges *ranges)
 {
-    struct sl_run_options options = {
-        .schema = k->key_schema, .sorted = true, .source = source, .ranges = ranges};
+    struct sl_run_options options = {.schema = k->key_schema,
+                                     .sorted = true,
+                                     .source = source,
+                                     .ranges = ranges,
+                                     .batch_rows = SL_MERGE_BATCH_ROWS,
+                                     .batch_bytes = RUN_BYTES / 4};
     sl_stream *keys;
-    if (k->run_count == RUNS_MOST)
+    if (k->run_count == k->runs_most)
         SL_TRY(close_files(k));
     SL_TRY(runs_room(k));
     struct sl_run *run = &k->runs[k->run_count];
@@ -241,6 +251,18 @@ static sl_status keys_begin(struct partition_keys *k)
     return keys_advance(k);
 }
 
+static void share_memory(struct partition_keys *k)
+{
+    const sl_runtime *runtime = &k->flush->table->runtime;
+    size_t users = MEMORY_SHARE * (k->flush->workers ? k->flush->workers : 1);
+    k->runs_most =
+        sl_budget_share(runtime->budget, users, RUNS_LEAST * RUN_BYTES, RUNS_MOST * RUN_BYTES) / RUN_BYTES;
+    k->pool =
+        (sl_budget){.limit = sl_budget_share(runtime->budget, users, 1, SIZE_MAX), .parent = runtime->budget};
+    k->runtime = *runtime;
+    k->runtime.budget = &k->pool;
+}
+
 sl_status partition_keys_open(const struct flush *flush, const sl_partition *partition,
                               const sl_key_set *wanted, struct partition_keys **out)
 {
@@ -249,6 +271,7 @@ sl_status partition_keys_open(const struct flush *flush, const sl_partition *par
     k->flush = flush;
     k->partition = partition;
     k->wanted = wanted;
+    share_memory(k);
     sl_status status = keys_begin(k);
     if (status)
         partition_keys_close(k);

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define KEYS_FEW 65536 /* rows that are held back until it is known which pages may have their keys */
+/* ... and their memory: of all threads together a sixteenth of the budget. */
+#define ROWS_FEW_SHARE ((size_t)16)
+#define ROWS_FEW_LEAST ((size_t)1 << 20)
 
 /* ---- sorters of the targets ---------------------------------------------------------------------------- */
 
@@ -195,12 +198,13 @@ struct rows_ahead {
     sl_batch **items;
     size_t count, cap;
     int64_t rows;
+    size_t bytes;
     bool are_all; /* the stream has no more */
 };
 
-static sl_status ahead_read(sl_stream *rows, struct rows_ahead *a)
+static sl_status ahead_read(sl_stream *rows, size_t bytes_most, struct rows_ahead *a)
 {
-    while (a->rows <= KEYS_FEW) {
+    while (a->rows <= KEYS_FEW && a->bytes <= bytes_most) {
         sl_batch *batch;
         if (a->count == a->cap) {
             size_t cap = a->cap ? a->cap * 2 : 8;
@@ -216,6 +220,7 @@ static sl_status ahead_read(sl_stream *rows, struct rows_ahead *a)
             return SL_OK;
         a->items[a->count++] = batch;
         a->rows += batch->rows;
+        a->bytes += sl_batch_bytes(batch);
     }
     return SL_OK;
 }
@@ -260,6 +265,12 @@ static sl_status tag_rest(struct tagging *t, sl_stream *rows)
     }
 }
 
+static size_t ahead_bytes(const struct flush *flush)
+{
+    return sl_budget_share(flush->table->runtime.budget,
+                           ROWS_FEW_SHARE * (flush->workers ? flush->workers : 1), ROWS_FEW_LEAST, SIZE_MAX);
+}
+
 static sl_status tag_all(struct tagging *t, sl_sorter *rows)
 {
     struct scatter *s = &t->scatter;
@@ -269,7 +280,7 @@ static sl_status tag_all(struct tagging *t, sl_sorter *rows)
     sl_status status = SL_OK;
     SL_GO(sorted_rows(s->flush, rows, s->schema, &stream));
     if (!operation_inserts(s->flush->operation)) {
-        SL_GO(ahead_read(stream, &ahead));
+        SL_GO(ahead_read(stream, ahead_bytes(s->flush), &ahead));
         if (ahead.are_all)
             SL_GO(ahead_keys(&ahead, s->schema, &wanted));
         SL_GO(partition_keys_open(s->flush, s->partition, ahead.are_all ? &wanted : NULL, &t->keys));

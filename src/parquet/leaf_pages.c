@@ -83,10 +83,10 @@ sl_status parquet_leaf_open_dictionary(struct parquet_leaf_reader *r, bool selec
     struct parquet_page page;
     bool found;
     uint64_t start = r->pages.offset, data = (uint64_t)r->chunk->meta.data_page_offset;
-    /* Maybe the first pages are not wanted: no reading ahead yet. */
-    if (start < data && data < r->pages.end)
+    /* Where the first pages are not wanted there is no reading ahead yet. */
+    if (selective && start < data && data < r->pages.end)
         r->pages.wanted_end = data;
-    else if (r->pages.end - start > PEEK_BYTES)
+    else if (selective && r->pages.end - start > PEEK_BYTES)
         r->pages.wanted_end = start + PEEK_BYTES;
     SL_TRY(parquet_pages_header(&r->pages, &header, &found));
     if (!found || header.type != PARQUET_PAGE_DICTIONARY) {

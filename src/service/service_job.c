@@ -27,11 +27,7 @@ static sl_status make_tasks(sl_service_job *job, const char *instant)
     sl_status status = SL_OK;
     if (!(job->tasks = json_array()))
         return sl_nomem();
-    SL_GO(sl_instant_json(job->table, planned, SL_REQUESTED, &plan));
-    if (!json_object_get(plan, "operations")) {
-        status = sl_corrupt("the plan %s has no operations in it", instant);
-        goto done;
-    }
+    SL_GO(sl_instant_json_with(job->table, planned, SL_REQUESTED, "operations", &plan));
     json_array_foreach(json_object_get(plan, "operations"), i, operation)
     {
         SL_GO(operation_task(job->service, instant, i, operation, &task));

@@ -26,10 +26,19 @@ static sl_status visit_plan(const json_t *plan, sl_plan_group each, void *contex
     return SL_OK;
 }
 
+/* A clustering's plan has input groups instead of operations. */
+static sl_status load(const sl_table *table, const sl_instant *instant, json_t **out)
+{
+    if (instant->action == SL_ACTION_CLUSTERING)
+        return sl_instant_json(table, instant, SL_REQUESTED, out);
+    sl_status status = sl_instant_json_with(table, instant, SL_REQUESTED, "operations", out);
+    return sl_hint(status, "`sluice rollback` of instant %s removes the plan", instant->requested);
+}
+
 sl_status sl_plan_groups(const sl_table *table, const sl_instant *instant, sl_plan_group each, void *context)
 {
     json_t *plan;
-    SL_TRY(sl_instant_json(table, instant, SL_REQUESTED, &plan));
+    SL_TRY(load(table, instant, &plan));
     sl_status status = visit_plan(plan, each, context);
     json_decref(plan);
     return sl_context(status, "plan of %s %s", sl_action_name(instant->action), instant->requested);

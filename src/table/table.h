@@ -179,6 +179,10 @@ void sl_instant_file(const sl_instant *instant, enum sl_instant_state state, cha
 /* Its decoded content: an object; an empty file gives {}. New reference. */
 SL_MUST_USE sl_status sl_instant_json(const sl_table *table, const sl_instant *instant,
                                       enum sl_instant_state state, json_t **out);
+/* The same where it must have this member, if only as null: an empty file, or one of another action, would pass for "nothing
+ * replaced" or "nothing planned". */
+SL_MUST_USE sl_status sl_instant_json_with(const sl_table *table, const sl_instant *instant,
+                                           enum sl_instant_state state, const char *member, json_t **out);
 /* Calls `each` for the file groups that the plan of a service (compaction, log compaction, clustering) holds. */
 typedef sl_status (*sl_plan_group)(void *context, const char *partition, const char *file_id);
 SL_MUST_USE sl_status sl_plan_groups(const sl_table *table, const sl_instant *instant, sl_plan_group each,

@@ -299,6 +299,21 @@ sl_status sl_instant_json(const sl_table *table, const sl_instant *instant, enum
     return status ? sl_context(status, "instant %s", name) : SL_OK;
 }
 
+sl_status sl_instant_json_with(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
+                               const char *member, json_t **out)
+{
+    json_t *content;
+    char name[96];
+    SL_TRY(sl_instant_json(table, instant, state, &content));
+    if (json_object_get(content, member)) {
+        *out = content;
+        return SL_OK;
+    }
+    json_decref(content);
+    sl_instant_file(instant, state, name);
+    return sl_corrupt("instant %s: no %s in it", name, member);
+}
+
 /* ---- times --------------------------------------------------------------------------------------------- */
 
 void sl_instant_format(int64_t epoch_ms, bool utc, char *out)

@@ -71,23 +71,6 @@ static void marks_free(struct group_marks *marks)
     sl_free(marks->items);
 }
 
-/* The content of an instant that must have this member, if only as null: an empty file, or one of another action, would
- * pass for "nothing replaced" or "nothing planned". */
-static sl_status content_with(const sl_table *table, const sl_instant *instant, enum sl_instant_state state,
-                              const char *member, json_t **out)
-{
-    json_t *content;
-    SL_TRY(sl_instant_json(table, instant, state, &content));
-    if (!json_object_get(content, member)) {
-        char name[96];
-        json_decref(content);
-        sl_instant_file(instant, state, name);
-        return sl_corrupt("instant %s: no %s in it", name, member);
-    }
-    *out = content;
-    return SL_OK;
-}
-
 static sl_status collect_replaced(const sl_table *table, const sl_timeline *timeline,
                                   struct group_marks *marks)
 {
@@ -98,7 +81,7 @@ static sl_status collect_replaced(const sl_table *table, const sl_timeline *time
         json_t *commit, *ids, *id;
         const char *partition;
         size_t n;
-        SL_TRY(content_with(table, instant, SL_COMPLETED, "partitionToReplaceFileIds", &commit));
+        SL_TRY(sl_instant_json_with(table, instant, SL_COMPLETED, "partitionToReplaceFileIds", &commit));
         sl_status status = SL_OK;
         json_object_foreach(json_object_get(commit, "partitionToReplaceFileIds"), partition, ids)
             json_array_foreach(ids, n, id) if (!status) status =
@@ -121,24 +104,26 @@ sl_status sl_group_is_replaced(const sl_table *table, const sl_timeline *timelin
     return status;
 }
 
+struct pending {
+    struct group_marks *marks;
+    const char *instant;
+};
+
+static sl_status mark_pending(void *context, const char *partition, const char *file_id)
+{
+    const struct pending *pending = context;
+    return mark_add(pending->marks, partition, file_id, pending->instant);
+}
+
 static sl_status collect_pending_compactions(const sl_table *table, const sl_timeline *timeline,
                                              struct group_marks *marks)
 {
     for (size_t i = 0; i < timeline->count; i++) {
         const sl_instant *instant = &timeline->instants[i];
-        if (instant->action != SL_ACTION_COMPACTION || instant->state == SL_COMPLETED ||
-            !instant->has_requested)
-            continue;
-        json_t *plan, *operation;
-        size_t n;
-        sl_status status = content_with(table, instant, SL_REQUESTED, "operations", &plan);
-        if (status)
-            return sl_hint(status, "`sluice rollback` of instant %s removes the plan", instant->requested);
-        json_array_foreach(json_object_get(plan, "operations"), n, operation) if (!status) status =
-            mark_add(marks, json_string_value(json_object_get(operation, "partitionPath")),
-                     json_string_value(json_object_get(operation, "fileId")), instant->requested);
-        json_decref(plan);
-        SL_TRY_CTX(status, "plan %s", instant->requested);
+        if (instant->action == SL_ACTION_COMPACTION && instant->state != SL_COMPLETED &&
+            instant->has_requested)
+            SL_TRY(
+                sl_plan_groups(table, instant, mark_pending, &(struct pending){marks, instant->requested}));
     }
     if (marks->items) /* qsort wants memory even for nothing */
         qsort(marks->items, marks->count, sizeof *marks->items, mark_compare);

@@ -103,17 +103,27 @@ done:
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-static sl_status resume_rollbacks(sl_table *table)
+static bool is_unfinished_rollback(const sl_instant *instant)
 {
-    sl_timeline timeline;
-    SL_TRY(sl_timeline_load(table, &timeline));
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < timeline.count && !status; i++)
-        if (timeline.instants[i].action == SL_ACTION_ROLLBACK && timeline.instants[i].state != SL_COMPLETED &&
-            timeline.instants[i].has_requested)
-            status = rollback_resume(table, &timeline.instants[i]);
-    sl_timeline_free(&timeline);
-    return status;
+    return instant->action == SL_ACTION_ROLLBACK && instant->state != SL_COMPLETED && instant->has_requested;
+}
+
+static sl_status reload(const sl_table *table, sl_timeline *timeline)
+{
+    sl_timeline_free(timeline);
+    return sl_timeline_load(table, timeline);
+}
+
+static sl_status resume_rollbacks(sl_table *table, sl_timeline *timeline)
+{
+    bool resumed = false;
+    for (size_t i = 0; i < timeline->count; i++) {
+        if (!is_unfinished_rollback(&timeline->instants[i]))
+            continue;
+        SL_TRY(rollback_resume(table, &timeline->instants[i]));
+        resumed = true;
+    }
+    return resumed ? reload(table, timeline) : SL_OK;
 }
 
 /* A plan of a service waits for whoever executes it; a write nobody can finish. */
@@ -134,19 +144,32 @@ static sl_status roll_back_dead(sl_table *table, const sl_instant *instant, size
     return SL_OK;
 }
 
-sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
+/* The timeline is listed once where nothing was left. */
+sl_status leftovers_clear(sl_table *table, sl_timeline *out, size_t *rolled_back)
 {
-    sl_timeline timeline = {0};
+    sl_timeline timeline;
     *rolled_back = 0;
-    SL_TRY(resume_rollbacks(table));
-    SL_TRY(sl_timeline_load(table, &timeline)); /* without what was just finished */
+    SL_TRY(sl_timeline_load(table, &timeline));
     sl_status status = SL_OK;
+    SL_GO(resume_rollbacks(table, &timeline));
     for (size_t i = 0; i < timeline.count; i++)
         SL_GO(roll_back_dead(table, &timeline.instants[i], rolled_back));
+    if (*rolled_back)
+        SL_GO(reload(table, &timeline));
     SL_GO(sweep_markers(table, &timeline));
     SL_GO(instant_locks_sweep(table, &timeline));
     SL_GO(sweep_temporaries(table));
+    *out = timeline;
 done:
-    sl_timeline_free(&timeline);
+    if (status)
+        sl_timeline_free(&timeline);
     return status;
+}
+
+sl_status sl_rollback_leftovers(sl_table *table, size_t *rolled_back)
+{
+    sl_timeline timeline;
+    SL_TRY(leftovers_clear(table, &timeline, rolled_back));
+    sl_timeline_free(&timeline);
+    return SL_OK;
 }

@@ -100,6 +100,8 @@ SL_MUST_USE sl_status rollback_instant(sl_table *table, const sl_instant *target
                                        size_t *files_deleted);
 /* Finishes a rollback that died, by its own plan. */
 SL_MUST_USE sl_status rollback_resume(sl_table *table, const sl_instant *pending);
+/* sl_rollback_leftovers; *out: the timeline as it is then. */
+SL_MUST_USE sl_status leftovers_clear(sl_table *table, sl_timeline *out, size_t *rolled_back);
 /* SL_E_BUSY or SL_E_CONFLICT when somebody works on the pending instant. */
 SL_MUST_USE sl_status instant_refuse_living(const sl_table *table, const char *instant);
 

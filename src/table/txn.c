@@ -112,8 +112,7 @@ static sl_status txn_start(sl_txn *txn, const struct sl_txn_options *options)
     SL_TRY(table_reload(table));
     if (table->has_metadata_table)
         SL_TRY(sl_metadata_table_disable(table));
-    SL_TRY(sl_rollback_leftovers(table, &rolled_back));
-    SL_TRY(sl_timeline_load(table, &txn->timeline));
+    SL_TRY(leftovers_clear(table, &txn->timeline, &rolled_back));
     SL_TRY(schema_history_refuse_write(table, &txn->timeline));
     SL_TRY(options->instant ? txn_resume(txn, options) : txn_request(txn, options));
     return instant_create(table, &txn->instant, SL_INFLIGHT, NULL, NULL);

@@ -36,6 +36,12 @@ SL_INLINE bool sl_mul_overflows_i64(int64_t a, int64_t b, int64_t *out)
 #define SL_UNROLL _Pragma("GCC unroll 8")
 #endif
 
+/* Memory that will be read soon, `ahead` bytes from `from` on; there need be none. */
+SL_INLINE void sl_prefetch(const void *from, size_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)from + ahead));
+}
+
 /* Code for processors newer than the baseline: files of its own (NAME_avx2.c), each function marked SL_AVX2 and called only where
  * sl_cpu_avx2() is true (base.h). On other architectures, and with -DSL_SCALAR_ONLY, there is none of it. */
 #if defined(__x86_64__) && !defined(SL_SCALAR_ONLY)

@@ -2,9 +2,9 @@
 #include "merge/merge_int.h"
 
 sl_status cursor_open(struct cursor *c, const struct sl_run *run, const struct merge_plan *plan,
-                      struct key_space *space)
+                      struct key_space *space, struct sl_heads *at)
 {
-    *c = (struct cursor){.run = *run, .plan = plan, .space = space};
+    *c = (struct cursor){.run = *run, .plan = plan, .space = space, .at = at};
     if (!(c->name = sl_strdup(run->name ? run->name : "(unnamed)")))
         return sl_nomem();
     if (run->late.load && (run->is_deletes || plan->partial != SL_PARTIAL_NONE))
@@ -43,50 +43,30 @@ void cursor_close(struct cursor *c)
 
 sl_status cursor_prime(struct cursor *c) { return run_view_load(c, &c->ahead); }
 
-static void reload_prefixes(const struct key_space *space, struct view *v)
-{
-    for (int64_t i = 0; v && i < v->rows; i++) {
-        size_t len;
-        const uint8_t *key = view_key(v, i, &len);
-        v->prefix[i] = key_space_prefix(space, key, len);
-    }
-}
-
 void cursor_reload_prefixes(struct cursor *c)
 {
-    reload_prefixes(c->space, c->view);
-    reload_prefixes(c->space, c->ahead);
+    if (c->view) {
+        view_reload_prefixes(c->space, c->view, c->at->row);
+        c->at->whole = c->view->whole;
+    }
+    if (c->ahead)
+        view_reload_prefixes(c->space, c->ahead, 0);
 }
 
-void cursor_head(const struct cursor *c, struct sl_head *head)
+sl_status cursor_next_view(struct cursor *c)
 {
-    const struct view *v = c->view;
-    if (!v) {
-        *head = (struct sl_head){0};
-        return;
-    }
-    size_t len;
-    head->key = view_key(v, c->row, &len);
-    head->len = (uint32_t)len;
-    head->prefix = v->prefix[c->row];
-    head->whole = len <= c->space->len + sizeof head->prefix;
-    head->alone = c->row + 1 < v->rows && !(v->has_repeats && bit_get(v->repeats, c->row));
-}
-
-sl_status cursor_advance(struct cursor *c, struct sl_head *head)
-{
-    if (c->view && c->row + 1 < c->view->rows) {
-        c->row++;
-    } else {
-        struct view *next = c->ahead;
-        c->ahead = NULL;
-        if (!next)
-            SL_TRY(run_view_load(c, &next));
-        view_unref(c->view);
-        c->view = next;
-        c->row = 0;
-    }
-    cursor_head(c, head);
+    struct view *next = c->ahead;
+    c->ahead = NULL;
+    if (!next)
+        SL_TRY(run_view_load(c, &next));
+    view_unref(c->view);
+    c->view = next;
+    *c->at = next ? (struct sl_heads){.keys = next->key,
+                                      .prefix = next->prefix,
+                                      .repeats = next->has_repeats ? next->repeats : NULL,
+                                      .rows = next->rows,
+                                      .whole = next->whole}
+                  : (struct sl_heads){0};
     return SL_OK;
 }
 
@@ -105,13 +85,5 @@ sl_status cursor_last_repeats(struct cursor *c, bool *repeats)
         const uint8_t *ahead = view_key(c->ahead, 0, &ahead_len);
         *repeats = bytes_compare(key, len, ahead, ahead_len) == 0;
     }
-    return SL_OK;
-}
-
-sl_status cursor_repeats(struct cursor *c, bool *repeats)
-{
-    if (SL_UNLIKELY(c->row + 1 == c->view->rows))
-        return cursor_last_repeats(c, repeats);
-    *repeats = c->view->has_repeats && bit_get(c->view->repeats, c->row);
     return SL_OK;
 }

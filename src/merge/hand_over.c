@@ -11,7 +11,7 @@ static bool next_key(const struct cursor *c, const uint8_t **key, size_t *len)
 {
     *key = NULL;
     if (c->view)
-        *key = view_key(c->view, c->row, len);
+        *key = view_key(c->view, c->at->row, len);
     else if (c->ahead)
         *key = view_key(c->ahead, 0, len);
     return *key || c->ended;
@@ -44,7 +44,7 @@ sl_status merger_offer(struct merger *m, size_t source)
     const uint8_t *bound;
     size_t bound_len;
     int64_t rows;
-    bool at_end = !c->view || c->row + 1 == c->view->rows;
+    bool at_end = !c->view || c->at->row + 1 == c->view->rows;
     if (!c->run.copy.offer || !at_end || c->ahead || c->ended ||
         !smallest_other(m, source, &bound, &bound_len))
         return SL_OK;

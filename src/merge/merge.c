@@ -14,7 +14,7 @@ struct merge_stream {
 
 static bool may_pass_whole(const struct merge_stream *s, const struct cursor *c, int64_t rows)
 {
-    return c->row == 0 && rows == c->view->rows && rows <= s->gather->batch_rows;
+    return c->at->row == 0 && rows == c->view->rows && rows <= s->gather->batch_rows;
 }
 
 /* Rows of one source that no other source touches. */
@@ -22,23 +22,25 @@ static sl_status take_alone(struct merge_stream *s, size_t source, int64_t rows)
 {
     struct merger *m = &s->merger;
     struct cursor *c = &m->cursors[source];
-    if (view_is_delete(c->view, c->row))
+    if (view_is_delete(c->view, c->at->row))
         return merger_skip(m, source, rows);
-    SL_TRY(merger_complete(m, c->view, c->row, &rows));
+    SL_TRY(merger_complete(m, c->view, c->at->row, &rows));
     if (may_pass_whole(s, c, rows) && s->gather->rows == 0) {
         SL_TRY(gather_whole(s->gather, c->view));
     } else if (may_pass_whole(s, c, rows) && rows >= s->gather->batch_rows / 4) {
         s->emit = true; /* a short batch now is cheaper than copying a long one */
         return SL_OK;
     } else {
-        int64_t room = gather_room(s->gather, c->view);
-        rows = rows < room ? rows : room;
-        SL_TRY(gather_add(s->gather, c->view, c->row, rows));
+        if (rows > 1) {
+            int64_t room = gather_room(s->gather, c->view);
+            rows = rows < room ? rows : room;
+        }
+        SL_TRY(gather_add(s->gather, c->view, c->at->row, rows));
     }
     m->counts->rows_out += (uint64_t)rows;
     if (!c->run.is_base) {
         m->counts->inserted += (uint64_t)rows;
-        SL_TRY(changes_insert(&s->changes, c->view, c->row, rows));
+        SL_TRY(changes_insert(&s->changes, c->view, c->at->row, rows));
     }
     return merger_skip(m, source, rows);
 }
@@ -68,13 +70,14 @@ static sl_status fold_group(struct merger *m, struct record *kept, struct group_
 }
 
 /* Default layout: the base part and the log part of the group are folded apart, then joined. */
-static sl_status fold_group_classic(struct merger *m, struct record *kept, struct group_base *base)
+static sl_status fold_group_classic(struct merger *m, struct record *kept, struct record *log,
+                                    struct group_base *base)
 {
-    struct record next, log = {0};
+    struct record next;
     for (;;) {
         sl_status status = merger_pop(m, &next);
         if (status != SL_OK) {
-            record_drop(&log);
+            record_drop(log);
             return status;
         }
         if (!next.view)
@@ -83,10 +86,10 @@ static sl_status fold_group_classic(struct merger *m, struct record *kept, struc
             note_base(base, &next);
             rule_fold(&m->plan, kept, &next);
         } else {
-            rule_fold_logs(&m->plan, &log, &next);
+            rule_fold_logs(&m->plan, log, &next);
         }
     }
-    rule_join_base(&m->plan, kept, &log);
+    rule_join_base(&m->plan, kept, log);
     return SL_OK;
 }
 
@@ -106,15 +109,20 @@ static sl_status emit_record(struct merge_stream *s, const struct record *r, boo
 
 static sl_status take_group(struct merge_stream *s)
 {
-    struct record kept = {0};
+    struct record kept = {0}, log = {0};
     struct group_base base = {.is_kept = s->changes.sink.take != NULL};
-    sl_status status = s->merger.plan.classic ? fold_group_classic(&s->merger, &kept, &base)
-                                              : fold_group(&s->merger, &kept, &base);
+    struct merger *m = &s->merger;
+    bool is_classic = m->plan.classic;
+    if (!base.is_kept && merger_fold_plain(m, &kept, is_classic ? &log : NULL, &base.count)) {
+        SL_TRY(emit_record(s, &kept, base.count > 0));
+        return sl_loser_tree_next_key(m->tree);
+    }
+    sl_status status = is_classic ? fold_group_classic(m, &kept, &log, &base) : fold_group(m, &kept, &base);
     if (status == SL_OK && kept.view)
         status = emit_record(s, &kept, base.count > 0);
     if (base.is_kept) {
         if (status == SL_OK)
-            status = changes_of_group(&s->merger, &s->changes, &base, &kept);
+            status = changes_of_group(m, &s->changes, &base, &kept);
         record_drop(&base.last);
     }
     record_drop(&kept);
@@ -144,7 +152,7 @@ static sl_status merge_step(struct merge_stream *s)
         s->emit = s->gather->rows > 0; /* first what comes before them */
         return s->emit ? SL_OK : merger_hand_over(&s->merger);
     }
-    int64_t source = sl_loser_tree_peek(s->merger.tree);
+    int64_t source = loser_tree_peek(s->merger.tree);
     if (source < 0) {
         s->ended = true;
         return SL_OK;

@@ -26,35 +26,34 @@ enum sl_leaf_state {
     SL_LOSER_POPPED
 };
 
-/* A record of a source as the tree sees it. `key` must stay valid until the source is advanced past it. */
-struct sl_head {
-    const uint8_t *key; /* NULL: exhausted, compares as +infinity */
-    uint32_t len;
-    /* 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that all keys of
-     * all sources begin with. */
-    uint64_t prefix;
-    /* the prefix says all: a head with the same prefix that is whole too differs in length at most */
-    bool whole;
-    bool alone; /* the record after this one of the source is known to have another key */
+/* Successive records of a source as the tree sees them: a column of keys. They stay valid until the source is advanced. */
+struct sl_heads {
+    const sl_array *keys;
+    /* of each key 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that
+     * all keys of all sources begin with; SL_HEADS_END is none of them */
+    const uint64_t *prefix;
+    const uint8_t *repeats; /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
+    int64_t row, rows;      /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */
+    bool whole; /* no key says more than its prefix: equal prefixes of two such sources mean equal keys */
 };
-/* Loads the next head of `source` after its current one. */
-typedef sl_status (*sl_tree_advance)(void *context, size_t source, struct sl_head *head);
-/* Whether the record after the current one of `source` has the same key as the current one (in-run duplicates). */
+/* Loads the records that follow the last one of `source`, heads[source] of the tree: row 0 is its head. */
+typedef sl_status (*sl_tree_advance)(void *context, size_t source);
+/* Whether the record that follows the last one of `source` has the same key as the last one (in-run duplicates). */
 typedef sl_status (*sl_tree_repeats)(void *context, size_t source, bool *repeats);
 
 typedef struct sl_loser_tree sl_loser_tree;
-/* builds: advances every source once */
-SL_MUST_USE sl_status sl_loser_tree_new(size_t sources, sl_tree_advance advance, sl_tree_repeats repeats,
-                                        void *context, sl_loser_tree **out);
+/* builds: advances every source once. `heads` are one of each source, borrowed. */
+SL_MUST_USE sl_status sl_loser_tree_new(struct sl_heads *heads, size_t sources, sl_tree_advance advance,
+                                        sl_tree_repeats repeats, void *context, sl_loser_tree **out);
 /* Source of the next record of the open group, or -1 when the group is complete (or all is done). */
 int64_t sl_loser_tree_peek(const sl_loser_tree *tree);
 SL_MUST_USE sl_status sl_loser_tree_pop(sl_loser_tree *tree); /* hands out what peek named */
 /* opens the next group; peek is -1 after it only at the end */
 SL_MUST_USE sl_status sl_loser_tree_next_key(sl_loser_tree *tree);
-/* The smallest head among all other sources than the champion (the runner-up), for galloping; key NULL when alone.
+/* The smallest head among all other sources than the champion (the runner-up), for galloping; NULL when alone.
  * Valid when a group was just opened (champion W_NEW). */
-void sl_loser_tree_runner_up(const sl_loser_tree *tree, struct sl_head *out);
-/* After the caller consumed rows of the champion on its own (a gallop): the champion's head is loaded anew and replayed. */
+const struct sl_heads *sl_loser_tree_runner_up(const sl_loser_tree *tree);
+/* After the caller took the champion's head on its own, and perhaps counted its row up (a gallop): the next head is replayed. */
 SL_MUST_USE sl_status sl_loser_tree_replay(sl_loser_tree *tree);
 uint64_t sl_loser_tree_comparisons(const sl_loser_tree *tree);
 void sl_loser_tree_free(sl_loser_tree *tree);

@@ -1,24 +1,15 @@
-/* Private to merge/. The picture: cursor.c and run_view.c turn streams into views, loser_tree.c orders them, rule.c judges,
- * hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, changes.c tells what became of the base,
- * merge.c and operands.c are the loops around them. */
+/* Private to merge/. The picture: cursor.c and run_view.c turn streams into views, loser_tree.c orders them, plain.c and rule.c
+ * judge them, hand_over.c lets rows pass undecoded, gather.c collects the survivors as row ranges, changes.c tells what became
+ * of the base, merge.c and operands.c are the loops around them. */
 #ifndef SL_MERGE_INT_H
 #define SL_MERGE_INT_H
 
-#include "merge/merge.h"
-
-/* ---- loser tree, for the merge loop and the tests ------------------------------------------------------ */
-
-/* Whether another source holds the key of the group that was just opened. */
-bool loser_tree_tied(const sl_loser_tree *tree);
-/* The first broken invariant of spec/lsm-layout.md 10.4 (1 to 5), NULL when all hold. */
-const char *loser_tree_check(const sl_loser_tree *tree);
-/* After the bytes that all keys begin with have become fewer: the prefixes of all heads are made anew. */
-void loser_tree_reload_prefixes(sl_loser_tree *tree, size_t common);
-/* Who sits in a cell, with state and jump pointer (-1: none). */
-int32_t loser_tree_node(const sl_loser_tree *tree, size_t node, enum sl_leaf_state *state,
-                        int32_t *first_same);
+#include "merge/view_int.h"
 
 /* ---- what a merge was asked to do ---------------------------------------------------------------------- */
+
+/* What orders plain records (plain.c). */
+enum plain_order { PLAIN_NEVER, PLAIN_BY_AGE, PLAIN_BY_INT32, PLAIN_BY_INT64 };
 
 struct merge_plan {
     sl_arena *names; /* the strings below live here */
@@ -26,6 +17,7 @@ struct merge_plan {
     const char *const *ordering;
     const sl_type **ordering_types; /* borrowed from the schema */
     size_t ordering_count;          /* 0: the newer record always wins */
+    enum plain_order plain_order;
     const char *delete_column, *marker_column, *marker_value;
     enum sl_partial_mode partial;
     const char *unavailable;
@@ -44,131 +36,6 @@ struct merge_plan {
 SL_MUST_USE sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options *options);
 void merge_plan_free(struct merge_plan *plan);
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
-
-/* Keys of a table mostly begin alike (trip-0000...), and then their first 8 bytes tell nothing apart. So prefixes are taken
- * behind the bytes that all keys seen so far have in common. Keys with fewer of them make prefixes be taken anew. */
-struct key_space {
-    sl_buf common; /* the first `len` bytes of it; empty before the first key */
-    size_t len;
-    bool any, shrunk; /* shrunk: prefixes of views and heads are of a longer common part */
-};
-SL_INLINE uint64_t key_space_prefix(const struct key_space *space, const uint8_t *key, size_t len)
-{
-    return key_prefix(key + space->len, len - space->len);
-}
-/* For two heads with prefixes behind the same common bytes. */
-SL_INLINE int heads_compare(const struct sl_head *a, const struct sl_head *b)
-{
-    if (a->prefix != b->prefix)
-        return a->prefix < b->prefix ? -1 : 1;
-    if (a->whole && b->whole)
-        return (a->len > b->len) - (a->len < b->len);
-    return bytes_compare(a->key, a->len, b->key, b->len);
-}
-
-/* ---- views: one batch of a run, analysed --------------------------------------------------------------- */
-
-/* Of a merge at most: first and second operands; or the result, and rows before and after a change. */
-enum { GATHERS = 3 };
-
-struct cursor;
-/* Counted so that a survivor may outlive its cursor's stay in the batch. One thread only. */
-struct view {
-    int refs;
-    struct cursor *owner;
-    sl_batch *keys; /* what the stream yielded */
-    sl_batch *
-        batch; /* all columns of some of its rows; NULL: none were loaded yet. The same where nothing comes late. */
-    int64_t batch_first, batch_rows;
-    int64_t run_row; /* of the run: the first row */
-    const sl_array *key;
-    sl_array **ordering; /* of the plan's types; NULL member: the run lacks the column, all null */
-    uint64_t *prefix;    /* of each row, behind the common bytes */
-    uint8_t *repeats;    /* bit i: row i + 1 of this batch has the key of row i */
-    uint8_t *deletes;    /* bit i: row i carries a delete marker */
-    bool has_repeats, has_deletes;
-    bool incomparable; /* an ordering column that cannot become the reader's type: the newer record wins */
-    bool is_base, is_delete_run;
-    int64_t rows;
-    int64_t rows_cap;
-    size_t row_bytes;      /* of `batch`: average; of texts with a dictionary the longest */
-    int32_t slot[GATHERS]; /* its place among the views of a gather, -1: not there */
-};
-SL_INLINE struct view *view_ref(struct view *view)
-{
-    view->refs++;
-    return view;
-}
-void view_unref(struct view *view); /* NULL is fine */
-/* The next batch of the run that has rows, or NULL. The cursor's view must still be the one before. */
-SL_MUST_USE sl_status run_view_load(struct cursor *cursor, struct view **out);
-void run_view_free(struct view *view); /* a spare one; NULL is fine */
-
-/* Always a valid pointer, also for an empty key. */
-SL_INLINE const uint8_t *view_key(const struct view *view, int64_t row, size_t *len)
-{
-    static const uint8_t empty;
-    const uint8_t *key = sl_bytes_at(view->key, row, len);
-    return *len ? key : &empty;
-}
-SL_INLINE bool view_is_delete(const struct view *view, int64_t row)
-{
-    return view->is_delete_run || (view->has_deletes && bit_get(view->deletes, row));
-}
-/* First row in [from, to) whose bit is `value`, or `to`. */
-int64_t bitmap_next(const uint8_t *bits, int64_t from, int64_t to, bool value);
-/* First row in [from, rows) whose key is not below `bound` (key NULL: no bound). Row `from` is known to be
- * below. */
-int64_t view_rows_below(const struct view *view, int64_t from, const struct sl_head *bound);
-
-/* ---- cursors: where a run stands ----------------------------------------------------------------------- */
-
-/* The dictionary that a column had last, which batches share: its longest text is looked for once. */
-struct known_dictionary {
-    sl_array *array;
-    size_t longest;
-};
-struct cursor {
-    struct sl_run run;
-    const struct merge_plan *plan;
-    struct key_space *space; /* shared by all cursors of a merge */
-    struct view *view;       /* NULL before the first row and at the end */
-    int64_t row;
-    /* the next view, loaded early when the last row of a view had to know whether it repeats */
-    struct view *ahead;
-    struct view *spare; /* kept for its memory */
-    bool ended;
-    int key, delete_flag, marker, operation; /* column indexes, -1: none */
-    int *ordering;
-    char *name; /* for errors */
-    int64_t rows_loaded;
-    uint64_t deletes_loaded;
-    struct known_dictionary *dictionaries; /* of each column */
-    size_t dictionary_count;
-    sl_buf scratch;
-};
-/* run_columns.c: where the run has what the merge looks at; that it has all columns of the result, now or late. */
-SL_MUST_USE sl_status cursor_find_columns(struct cursor *cursor);
-SL_MUST_USE sl_status cursor_check_schema(const struct cursor *cursor);
-/* Takes over the stream in every case; cursor_close frees what a failed open left. */
-SL_MUST_USE sl_status cursor_open(struct cursor *cursor, const struct sl_run *run,
-                                  const struct merge_plan *plan, struct key_space *space);
-/* Loads the first rows, before the cursor stands on one. */
-SL_MUST_USE sl_status cursor_prime(struct cursor *cursor);
-/* Prefixes anew, after the key space has shrunk. */
-void cursor_reload_prefixes(struct cursor *cursor);
-void cursor_close(struct cursor *cursor);
-SL_MUST_USE sl_status cursor_advance(struct cursor *cursor, struct sl_head *head);
-/* Where the cursor stands; key NULL at the end. */
-void cursor_head(const struct cursor *cursor, struct sl_head *head);
-/* Loads columns that come late, from the row on. What was loaded before of the view is dropped. */
-SL_MUST_USE sl_status view_complete(struct view *view, int64_t row);
-/* Whether the next row has the key of the current one, also across batches. */
-SL_MUST_USE sl_status cursor_repeats(struct cursor *cursor, bool *repeats);
-/* The same for the last row of the view. */
-SL_MUST_USE sl_status cursor_last_repeats(struct cursor *cursor, bool *repeats);
-
 /* ---- rules --------------------------------------------------------------------------------------------- */
 
 struct record {
@@ -179,6 +46,11 @@ struct record {
                             */
     struct mix *mix;       /* partial updates: where each column's value is; NULL: all in the row */
 };
+SL_INLINE void record_hold(struct record *record)
+{
+    if (record->view)
+        view_ref(record->view);
+}
 /* The record under the cursor, with a reference. */
 void record_take(struct record *out, const struct cursor *cursor);
 void mix_drop(struct mix *mix); /* NULL is fine */
@@ -219,7 +91,7 @@ SL_MUST_USE sl_status joined_new(const sl_type *type, int64_t batch_rows, struct
 void joined_free(struct joined *joined); /* NULL is fine */
 /* As sl_builder_append_picks. Rows that cannot stay encoded go to `texts`, then all rows of the batch. */
 SL_MUST_USE sl_status joined_append(struct joined *joined, sl_builder *texts, const sl_array *const *sources,
-                                    size_t source_count, const struct sl_pick *picks, size_t count);
+                                    size_t source_count, const struct sl_picks *picks);
 SL_MUST_USE sl_status joined_finish(struct joined *joined, sl_builder *texts, sl_array **out);
 
 struct gather {
@@ -236,6 +108,7 @@ struct gather {
     sl_batch *mixed;                /* the same while picks are settled */
     int64_t mixed_rows;
     int64_t rows; /* settled and pending */
+    int64_t pending_rows;
     size_t bytes; /* estimate of the same */
     int64_t batch_rows;
     size_t batch_bytes;
@@ -258,9 +131,19 @@ SL_MUST_USE sl_status gather_finish(struct gather *g, sl_batch **out); /* NULL: 
 
 /* ---- the merger: cursors and tree under one roof ------------------------------------------------------- */
 
+/* What the fold of plain records looks at, of a cursor's view. */
+struct plain_rows {
+    bool any; /* all rows of the view are plain */
+    bool is_base;
+    const uint8_t *order; /* their ordering values; NULL where there are none */
+};
+struct plain_rows plain_rows_of(const struct merge_plan *plan, const struct view *view); /* NULL: no rows */
+
 struct merger {
     struct merge_plan plan;
     struct cursor *cursors;
+    struct sl_heads *heads; /* where each of them stands */
+    struct plain_rows *plain;
     size_t count;
     struct key_space space;
     sl_loser_tree *tree;
@@ -289,6 +172,11 @@ SL_MUST_USE sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
 /* Hands out all records of the open group one by one: fills `record` (a reference), view NULL at the group's
  * end, when the next group is open. */
 SL_MUST_USE sl_status merger_pop(struct merger *m, struct record *record);
+/* plain.c: hands out records of the open group as long as they are plain, folded into `kept`; with `log` only those of the
+ * base, and the others into `log`. True: that was the whole group, and `kept` is its result, without a reference, until the
+ * next group is opened. False: both are with a reference where they are at all. */
+bool merger_fold_plain(const struct merger *m, struct record *kept, struct record *log, size_t *base_records);
+enum plain_order plain_order_of(const struct merge_plan *plan);
 /* The source is about to advance: perhaps it has rows to copy first (m->to_copy_rows). */
 SL_MUST_USE sl_status merger_offer(struct merger *m, size_t source);
 /* Has them copied. Nothing that comes before them may be pending. */

@@ -15,7 +15,7 @@ static void reload_prefixes(struct merger *m)
     for (size_t i = 0; i < m->count; i++)
         cursor_reload_prefixes(&m->cursors[i]);
     if (m->tree)
-        loser_tree_reload_prefixes(m->tree, m->space.len);
+        loser_tree_reload_prefixes(m->tree);
     m->space.shrunk = false;
 }
 
@@ -26,18 +26,17 @@ static sl_status settle_gathers(struct merger *m)
     return SL_OK;
 }
 
-static sl_status merger_advance(void *context, size_t source, struct sl_head *head)
+static sl_status next_view(void *context, size_t source)
 {
     struct merger *m = context;
     struct cursor *c = &m->cursors[source];
-    if (c->view && c->row + 1 == c->view->rows)
+    if (c->view)
         SL_TRY(settle_gathers(m));
     SL_TRY(merger_offer(m, source));
-    SL_TRY(cursor_advance(c, head));
-    if (SL_UNLIKELY(m->space.shrunk)) {
+    SL_TRY(cursor_next_view(c));
+    m->plain[source] = plain_rows_of(&m->plan, c->view);
+    if (m->space.shrunk)
         reload_prefixes(m);
-        cursor_head(c, head);
-    }
     return SL_OK;
 }
 
@@ -55,14 +54,15 @@ static sl_status prime_cursors(struct merger *m)
         SL_TRY(merger_offer(m, last));
         SL_TRY(cursor_prime(&m->cursors[last]));
     }
-    reload_prefixes(m);
+    if (m->space.shrunk)
+        reload_prefixes(m);
     return SL_OK;
 }
 
-static sl_status merger_repeats(void *context, size_t source, bool *repeats)
+static sl_status last_repeats(void *context, size_t source, bool *repeats)
 {
     struct merger *m = context;
-    return cursor_repeats(&m->cursors[source], repeats);
+    return cursor_last_repeats(&m->cursors[source], repeats);
 }
 
 static void close_streams(const struct sl_run *runs, size_t count)
@@ -80,15 +80,18 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
     *m->counts = (struct sl_merge_counts){0};
     m->last_source = SIZE_MAX;
     sl_status status = merge_plan_init(&m->plan, options);
-    if (status == SL_OK && !(m->cursors = sl_calloc(count ? count : 1, sizeof *m->cursors)))
+    if (status == SL_OK && (!(m->cursors = sl_calloc(count ? count : 1, sizeof *m->cursors)) ||
+                            !(m->heads = sl_calloc(count ? count : 1, sizeof *m->heads)) ||
+                            !(m->plain = sl_calloc(count ? count : 1, sizeof *m->plain))))
         status = sl_nomem();
     if (status != SL_OK) {
         close_streams(runs, count);
         return status;
     }
     for (size_t i = 0; i < count; i++) {
-        sl_status opened =
-            status == SL_OK ? cursor_open(&m->cursors[i], &runs[i], &m->plan, &m->space) : SL_OK;
+        sl_status opened = status == SL_OK
+                               ? cursor_open(&m->cursors[i], &runs[i], &m->plan, &m->space, &m->heads[i])
+                               : SL_OK;
         if (status != SL_OK)
             sl_stream_close(runs[i].rows);
         else
@@ -101,7 +104,7 @@ sl_status merger_open(struct merger *m, const struct sl_run *runs, size_t count,
     if (status == SL_OK)
         status = prime_cursors(m);
     if (status == SL_OK)
-        status = sl_loser_tree_new(count, merger_advance, merger_repeats, m, &m->tree);
+        status = sl_loser_tree_new(m->heads, count, next_view, last_repeats, m, &m->tree);
     return status;
 }
 
@@ -113,6 +116,8 @@ void merger_close(struct merger *m)
     for (size_t i = 0; i < m->count; i++)
         cursor_close(&m->cursors[i]);
     sl_free(m->cursors);
+    sl_free(m->heads);
+    sl_free(m->plain);
     sl_buf_free(&m->space.common);
     merge_plan_free(&m->plan);
     *m = (struct merger){0};
@@ -129,20 +134,30 @@ void merger_count(struct merger *m)
     n->comparisons = sl_loser_tree_comparisons(m->tree);
 }
 
-/* Shortens [row, end) so that every row is a group of its own, and all are deletes or none is. */
+/* Shortens [the cursor's row, end) so that every row is a group of its own, and all are deletes or none is. */
 static sl_status limit_to_singles(struct cursor *c, int64_t *end)
 {
     const struct view *v = c->view;
+    int64_t row = c->at->row;
     if (v->has_repeats)
-        *end = bitmap_next(v->repeats, c->row, *end, true);
-    if (v->has_deletes && *end > c->row)
-        *end = bitmap_next(v->deletes, c->row, *end, !bit_get(v->deletes, c->row));
+        *end = bitmap_next(v->repeats, row, *end, true);
+    if (v->has_deletes && *end > row)
+        *end = bitmap_next(v->deletes, row, *end, !bit_get(v->deletes, row));
     if (*end == v->rows) {
         bool repeats;
         SL_TRY(cursor_last_repeats(c, &repeats));
         *end -= repeats;
     }
     return SL_OK;
+}
+
+/* The end of the rows from the champion's on that are below all other sources. */
+static int64_t gallop(struct merger *m, const struct cursor *c)
+{
+    int64_t end = view_rows_below(c->view, c->at->row, sl_loser_tree_runner_up(m->tree));
+    if (end - c->at->row < GALLOP_WORTH)
+        m->streak = 0;
+    return end;
 }
 
 sl_status merger_alone(struct merger *m, size_t source, int64_t *rows)
@@ -155,18 +170,13 @@ sl_status merger_alone(struct merger *m, size_t source, int64_t *rows)
     }
     m->streak = source == m->last_source ? m->streak + 1 : 1;
     m->last_source = source;
-    int64_t end = c->row + 1;
-    if (m->streak >= GALLOP_AFTER || m->count == 1) {
-        struct sl_head bound;
-        sl_loser_tree_runner_up(m->tree, &bound);
-        end = view_rows_below(c->view, c->row, &bound);
-        if (end - c->row < GALLOP_WORTH)
-            m->streak = 0;
-    }
+    bool gallops = m->streak >= GALLOP_AFTER || m->count == 1;
+    int64_t end = gallops ? gallop(m, c) : c->at->row + 1;
     /* Duplicates of an untouched base, and of a plain insert, are handed through (8.3). */
-    if (!c->run.is_base && !m->plan.keep_duplicates)
+    bool is_single = c->run.is_base || m->plan.keep_duplicates || (!gallops && head_is_alone(c->at));
+    if (!is_single)
         SL_TRY(limit_to_singles(c, &end));
-    *rows = end - c->row;
+    *rows = end - c->at->row;
     return SL_OK;
 }
 
@@ -187,7 +197,7 @@ sl_status merger_skip(struct merger *m, size_t source, int64_t rows)
 {
     if (rows > 1)
         m->counts->gallop_rows += (uint64_t)rows;
-    m->cursors[source].row += rows - 1;
+    m->heads[source].row += rows - 1;
     return sl_loser_tree_replay(m->tree);
 }
 
@@ -196,7 +206,7 @@ sl_status merger_pop(struct merger *m, struct record *record)
     record->view = NULL;
     record->mix = NULL;
     SL_TRY(mix_pool_reserve(m->plan.mixes)); /* for the fold that follows */
-    int64_t source = sl_loser_tree_peek(m->tree);
+    int64_t source = loser_tree_peek(m->tree);
     if (source < 0)
         return sl_loser_tree_next_key(m->tree);
     record_take(record, &m->cursors[source]);

@@ -135,11 +135,11 @@ static sl_status append_record(struct operands *o, int which, const struct recor
 static sl_status take_alone(struct operands *o, size_t source, int64_t rows)
 {
     struct cursor *c = &o->merger.cursors[source];
-    if (view_is_delete(c->view, c->row)) {
+    if (view_is_delete(c->view, c->at->row)) {
         for (int64_t i = 0; i < rows; i++)
-            SL_TRY(append_delete(o, 0, c->view, c->row + i));
+            SL_TRY(append_delete(o, 0, c->view, c->at->row + i));
     } else {
-        SL_TRY(append_rows(o, 0, c->view, c->row, rows));
+        SL_TRY(append_rows(o, 0, c->view, c->at->row, rows));
         o->merger.counts->rows_out += (uint64_t)rows;
         if (!c->run.is_base)
             o->merger.counts->inserted += (uint64_t)rows;
@@ -207,6 +207,13 @@ static sl_status take_group(struct operands *o)
 {
     struct reduced r = {0};
     sl_status status = SL_OK;
+    size_t base_records;
+    bool is_whole = merger_fold_plain(&o->merger, &r.tail, NULL, &base_records);
+    r.has_base = base_records > 0;
+    if (is_whole) {
+        SL_TRY(emit_operand(o, &r.tail, 0, r.has_base));
+        return sl_loser_tree_next_key(o->merger.tree);
+    }
     for (;;) {
         struct record next;
         SL_GO(merger_pop(&o->merger, &next));
@@ -228,7 +235,7 @@ done:
 static sl_status fold_all(struct operands *o)
 {
     for (;;) {
-        int64_t source = sl_loser_tree_peek(o->merger.tree);
+        int64_t source = loser_tree_peek(o->merger.tree);
         if (source < 0)
             break;
         int64_t rows;

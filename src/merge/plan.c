@@ -59,6 +59,7 @@ sl_status merge_plan_init(struct merge_plan *plan, const struct sl_merge_options
     /* Commit time never looks at ordering values; event time without ordering fields is commit time (8.2). */
     if (options->mode == SL_EVENT_TIME && options->ordering_count > 0 && !options->keep_duplicates)
         SL_TRY(copy_ordering(plan, options));
+    plan->plain_order = plain_order_of(plan);
     return SL_OK;
 }
 

@@ -71,9 +71,9 @@ static bool lacks_ordering(const struct merge_plan *plan, const struct record *r
 void record_take(struct record *out, const struct cursor *c)
 {
     out->view = view_ref(c->view);
-    out->row = c->row;
+    out->row = c->at->row;
     out->mix = NULL;
-    out->is_delete = view_is_delete(c->view, c->row);
+    out->is_delete = view_is_delete(c->view, out->row);
     out->is_commit_delete = out->is_delete && c->plan->ordering_count > 0 && lacks_ordering(c->plan, out);
 }
 

@@ -11,55 +11,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "merge/merge_int.h"
-
-/* ---- runs in memory ------------------------------------------------------------------------------------ */
-
-struct item {
-    uint8_t key[8];
-    uint32_t len;
-    size_t source, position;
-};
-struct source {
-    struct item *items;
-    size_t count;
-    size_t next; /* items[next - 1] is the head */
-};
-struct sources {
-    struct source *list;
-    size_t count;
-    size_t fail_after; /* advances until one fails; 0: never */
-    size_t advances;
-};
-
-static sl_status advance(void *context, size_t index, struct sl_head *head)
-{
-    struct sources *all = context;
-    struct source *s = &all->list[index];
-    if (all->fail_after && ++all->advances == all->fail_after)
-        return sl_io("as asked");
-    *head = (struct sl_head){0};
-    if (s->next < s->count) {
-        struct item *item = &s->items[s->next];
-        *head =
-            (struct sl_head){.key = item->key, .len = item->len, .prefix = key_prefix(item->key, item->len)};
-    }
-    s->next++;
-    return SL_OK;
-}
-
-static bool same_key(const struct item *a, const struct item *b)
-{
-    return a->len == b->len && memcmp(a->key, b->key, a->len) == 0;
-}
-
-static sl_status repeats(void *context, size_t index, bool *out)
-{
-    struct sources *all = context;
-    struct source *s = &all->list[index];
-    *out = s->next < s->count && same_key(&s->items[s->next - 1], &s->items[s->next]);
-    return SL_OK;
-}
+#include "tree_sources.h"
 
 static void ok(sl_status status)
 {
@@ -67,37 +19,41 @@ static void ok(sl_status status)
         fail_msg("%s", sl_status_message(status));
 }
 
-static int item_compare(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    int c = bytes_compare(x->key, x->len, y->key, y->len);
-    if (c)
-        return c;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    return (x->position > y->position) - (x->position < y->position);
-}
-
 /* ---- the worked example -------------------------------------------------------------------------------- */
 
-static struct sources sources_of_texts(const char *const *texts, size_t count)
+static struct sources sources_new(size_t count)
 {
-    struct sources all = {calloc(count, sizeof *all.list), count, 0, 0};
-    for (size_t s = 0; s < count; s++) {
-        size_t n = strlen(texts[s]);
-        all.list[s].items = calloc(n + 1, sizeof(struct item));
-        all.list[s].count = n;
-        for (size_t i = 0; i < n; i++)
-            all.list[s].items[i] = (struct item){{(uint8_t)texts[s][i]}, 1, s, i};
-    }
-    return all;
+    return (struct sources){.list = calloc(count + 1, sizeof(struct source)),
+                            .heads = calloc(count + 1, sizeof(struct sl_heads)),
+                            .count = count};
 }
 
 static void sources_free(struct sources *all)
 {
-    for (size_t s = 0; s < all->count; s++)
+    for (size_t s = 0; s < all->count; s++) {
         free(all->list[s].items);
+        source_free(&all->list[s]);
+    }
     free(all->list);
+    free(all->heads);
+}
+
+static sl_status tree_new(struct sources *all, sl_loser_tree **out)
+{
+    return sl_loser_tree_new(all->heads, all->count, sources_advance, sources_repeat, all, out);
+}
+
+static struct sources sources_of_texts(const char *const *texts, size_t count, size_t window)
+{
+    struct sources all = sources_new(count);
+    for (size_t s = 0; s < count; s++) {
+        size_t n = strlen(texts[s]);
+        struct item *items = calloc(n + 1, sizeof *items);
+        for (size_t i = 0; i < n; i++)
+            items[i] = (struct item){{(uint8_t)texts[s][i]}, 1, s, i};
+        source_init(&all.list[s], items, n, window);
+    }
+    return all;
 }
 
 static void show_cell(const sl_loser_tree *tree, const struct sources *all, size_t node, char *out,
@@ -107,10 +63,10 @@ static void show_cell(const sl_loser_tree *tree, const struct sources *all, size
     enum sl_leaf_state state;
     int32_t first_same;
     int32_t source = loser_tree_node(tree, node, &state, &first_same);
-    const struct source *s = &all->list[source];
+    const struct item *head = source_head(all, (size_t)source);
     char key[8] = "end", jump[16] = "";
-    if (s->next <= s->count)
-        snprintf(key, sizeof key, "%c", s->items[s->next - 1].key[0]);
+    if (head)
+        snprintf(key, sizeof key, "%c", head->key[0]);
     if (first_same >= 0)
         snprintf(jump, sizeof jump, " ->%d", first_same);
     snprintf(out, size, "S%d:%s %s%s", source, key, names[state], jump);
@@ -130,13 +86,12 @@ static void expect_step(const sl_loser_tree *tree, const struct sources *all, co
     assert_null(loser_tree_check(tree));
 }
 
-static void test_worked_example(void **state)
+static void follow_worked_example(size_t window)
 {
-    (void)state;
     static const char *const texts[] = {"ace", "abc", "cd"};
-    struct sources all = sources_of_texts(texts, 3);
+    struct sources all = sources_of_texts(texts, 3, window);
     sl_loser_tree *t;
-    ok(sl_loser_tree_new(3, advance, repeats, &all, &t));
+    ok(tree_new(&all, &t));
     expect_step(t, &all, "S0:a W_NEW ->1", "S1:a L_SAME", "S2:c L_NEW", 2);
     ok(sl_loser_tree_pop(t));
     expect_step(t, &all, "S1:a W_SAME", "S0:a L_POP", "S2:c L_NEW", 2);
@@ -169,6 +124,13 @@ static void test_worked_example(void **state)
     sources_free(&all);
 }
 
+static void test_worked_example(void **state)
+{
+    (void)state;
+    for (size_t window = 1; window <= 4; window++)
+        follow_worked_example(window);
+}
+
 /* ---- against a plain sort ------------------------------------------------------------------------------ */
 
 static uint64_t random_state;
@@ -198,7 +160,7 @@ struct shape {
 
 static struct sources random_sources(size_t k, const struct shape *shape)
 {
-    struct sources all = {calloc(k + 1, sizeof *all.list), k, 0, 0};
+    struct sources all = sources_new(k);
     for (size_t s = 0; s < k; s++) {
         size_t n = rnd(5) == 0 ? 0 : rnd(shape->longest + 1);
         struct item *items = calloc(n + 1, sizeof *items);
@@ -215,27 +177,24 @@ static struct sources random_sources(size_t k, const struct shape *shape)
                 items[kept++] = items[i];
         for (size_t i = 0; i < kept; i++)
             items[i].position = i;
-        all.list[s] = (struct source){items, kept, 0};
+        source_init(&all.list[s], items, kept, 1 + rnd(20));
     }
     return all;
 }
 
 static void check_runner_up(const sl_loser_tree *t, const struct sources *all, int64_t champion)
 {
-    struct sl_head found;
-    sl_loser_tree_runner_up(t, &found);
+    const struct sl_heads *found = sl_loser_tree_runner_up(t);
     const struct item *least = NULL;
     for (size_t s = 0; s < all->count; s++) {
-        const struct source *src = &all->list[s];
-        if ((int64_t)s == champion || src->next > src->count)
-            continue;
-        const struct item *head = &src->items[src->next - 1];
-        if (!least || bytes_compare(head->key, head->len, least->key, least->len) < 0)
+        const struct item *head = source_head(all, s);
+        if ((int64_t)s != champion && head &&
+            (!least || bytes_compare(head->key, head->len, least->key, least->len) < 0))
             least = head;
     }
-    assert_int_equal(found.key != NULL, least != NULL);
+    assert_int_equal(found != NULL, least != NULL);
     if (least)
-        assert_int_equal(bytes_compare(found.key, found.len, least->key, least->len), 0);
+        assert_true(same_key(source_head(all, (size_t)(found - all->heads)), least));
 }
 
 /* Merges and compares with the sorted union; groups must be exactly the equal keys. With `replay` groups of
@@ -254,7 +213,7 @@ static void merge_and_check(struct sources *all, bool replay)
     qsort(want, total, sizeof *want, item_compare);
 
     sl_loser_tree *t;
-    ok(sl_loser_tree_new(all->count, advance, repeats, all, &t));
+    ok(tree_new(all, &t));
     assert_null(loser_tree_check(t));
     size_t at = 0;
     while (sl_loser_tree_peek(t) >= 0) {
@@ -274,7 +233,7 @@ static void merge_and_check(struct sources *all, bool replay)
             assert_true(at < total);
             assert_true(same_key(&want[group], &want[at]));
             assert_int_equal(source, want[at].source);
-            assert_int_equal(all->list[source].next - 1, want[at].position);
+            assert_int_equal(source_head(all, (size_t)source)->position, want[at].position);
             at++;
             ok(sl_loser_tree_pop(t));
             assert_null(loser_tree_check(t));
@@ -318,16 +277,17 @@ static void test_ties_are_free(void **state)
 {
     (void)state;
     enum { K = 8, N = 200 };
-    struct sources all = {calloc(K, sizeof *all.list), K, 0, 0};
+    struct sources all = sources_new(K);
     for (size_t s = 0; s < K; s++) {
-        all.list[s] = (struct source){calloc(N, sizeof(struct item)), N, 0};
+        struct item *items = calloc(N, sizeof *items);
         for (size_t i = 0; i < N; i++) {
-            all.list[s].items[i] = (struct item){.len = 8, .source = s, .position = i};
-            store_be64(all.list[s].items[i].key, i);
+            items[i] = (struct item){.len = 8, .source = s, .position = i};
+            store_be64(items[i].key, i);
         }
+        source_init(&all.list[s], items, N, 7);
     }
     sl_loser_tree *t;
-    ok(sl_loser_tree_new(K, advance, repeats, &all, &t));
+    ok(tree_new(&all, &t));
     while (sl_loser_tree_peek(t) >= 0) {
         uint64_t before = sl_loser_tree_comparisons(t);
         for (size_t s = 0; s < K; s++) {
@@ -348,10 +308,10 @@ static void test_failing_sources(void **state)
     (void)state;
     static const char *const texts[] = {"aabc", "abbd", "", "bc"};
     for (size_t n = 1; n < 40; n++) {
-        struct sources all = sources_of_texts(texts, 4);
+        struct sources all = sources_of_texts(texts, 4, 1 + n % 3);
         all.fail_after = n;
         sl_loser_tree *t = NULL;
-        sl_status status = sl_loser_tree_new(4, advance, repeats, &all, &t);
+        sl_status status = tree_new(&all, &t);
         while (status == SL_OK && sl_loser_tree_peek(t) >= 0) {
             status = sl_loser_tree_pop(t);
             if (status == SL_OK && sl_loser_tree_peek(t) < 0)
@@ -368,11 +328,11 @@ static void test_no_memory(void **state)
 {
     (void)state;
     static const char *const texts[] = {"abc", "abd"};
-    for (uint64_t n = 1; n <= 3; n++) {
-        struct sources all = sources_of_texts(texts, 2);
+    for (uint64_t n = 1; n <= 2; n++) { /* the tree and its cells */
+        struct sources all = sources_of_texts(texts, 2, 1);
         sl_loser_tree *t = NULL;
         sl_test_fail_allocation(n, false);
-        sl_status status = sl_loser_tree_new(2, advance, repeats, &all, &t);
+        sl_status status = tree_new(&all, &t);
         sl_test_fail_allocation(0, false);
         assert_int_equal(sl_status_code(status), SL_E_MEMORY);
         assert_null(t);

@@ -185,8 +185,9 @@ static sl_status put_out(struct group *g)
         for (size_t c = 0; c < builder.schema->field_count; c++) {
             for (size_t b = 0; b <= g->batch_count; b++)
                 sources[b] = g->batches[b ? b : 1]->columns[c];
-            SL_GO(
-                sl_builder_append_picks(builder.columns[c], sources, g->batch_count + 1, picks, pick_count));
+            SL_GO(sl_builder_append_picks(
+                builder.columns[c], sources, g->batch_count + 1,
+                &(struct sl_picks){.items = picks, .count = pick_count, .rows = (int64_t)pick_count}));
         }
         sl_batch *batch;
         SL_GO(sl_batch_builder_finish(&builder, &batch));

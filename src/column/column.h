@@ -191,12 +191,17 @@ SL_MUST_USE sl_status sl_builder_close(sl_builder *b);     /* one valid struct, 
  * src may have a dictionary. src's type must equal the builder's. */
 SL_MUST_USE sl_status sl_builder_append_range(sl_builder *b, const sl_array *src, int64_t from, int64_t count);
 SL_MUST_USE sl_status sl_builder_append_rows(sl_builder *b, const sl_array *src, const uint32_t *rows, size_t count);
-/* Rows of many arrays in turn, what a merge yields: picks[i] are rows of sources[picks[i].source]. Rows must be
- * in range, no pick empty. */
+/* Rows of many arrays in turn, what a merge yields: each pick is of rows of sources[pick.source]. Rows must be in range,
+ * no pick empty. */
 struct sl_pick {
     uint32_t source, first, count;
 };
-SL_MUST_USE sl_status sl_builder_append_picks(sl_builder *b, const sl_array *const *sources, size_t source_count, const struct sl_pick *picks, size_t count);
+struct sl_picks {
+    const struct sl_pick *items;
+    size_t count;
+    int64_t rows; /* of all of them */
+};
+SL_MUST_USE sl_status sl_builder_append_picks(sl_builder *b, const sl_array *const *sources, size_t source_count, const struct sl_picks *picks);
 int64_t sl_builder_length(const sl_builder *b);
 size_t sl_builder_bytes_used(const sl_builder *b);
 SL_MUST_USE sl_status sl_builder_finish(sl_builder *b, sl_array **out); /* the builder is empty again and may be reused */

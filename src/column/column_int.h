@@ -73,6 +73,20 @@ SL_MUST_USE sl_status builder_bits_room(sl_builder *b, int64_t at, int64_t count
 /* Whether rows of `src` may be appended to the builder: types of the same layout. */
 SL_MUST_USE sl_status builder_source_check(const sl_builder *b, const sl_array *src);
 
+/* ---- picks: rows of many arrays in turn ---------------------------------------------------------------- */
+
+enum { STEP_ROWS = 4 }; /* copied at once, however many of them are picked */
+
+struct pick_list {
+    const sl_array *const *sources;
+    size_t source_count;
+    struct sl_picks picks; /* of at least one row */
+};
+/* Each appends to its buffers; the builder's length is still that from before. */
+SL_MUST_USE sl_status picks_validity(sl_builder *b, const struct pick_list *list);
+SL_MUST_USE sl_status picks_bools(sl_builder *b, const struct pick_list *list);
+SL_MUST_USE sl_status picks_text(sl_builder *b, const struct pick_list *list);
+
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
 /* 10^digits, 0..38. */

@@ -41,6 +41,7 @@ static void drop_picks(struct gather *g)
         view_unref(g->views[i]);
     }
     g->view_count = g->pick_count = 0;
+    g->pending_rows = 0;
 }
 
 void gather_free(struct gather *g)
@@ -102,6 +103,7 @@ sl_status gather_add(struct gather *g, struct view *view, int64_t first, int64_t
     if (view->slot[g->number] < 0)
         SL_TRY(add_view(g, view));
     g->rows += count;
+    g->pending_rows += count;
     g->bytes += (size_t)count * view->row_bytes;
     uint32_t source = (uint32_t)view->slot[g->number];
     first -= view->batch_first;
@@ -128,6 +130,7 @@ sl_status gather_record(struct gather *g, const struct record *r)
     SL_TRY(mix_append(r->mix, &g->mixed_builder));
     g->picks[g->pick_count++] = (struct sl_pick){MIXED_ROWS, (uint32_t)g->mixed_rows++, 1};
     g->rows++;
+    g->pending_rows++;
     g->bytes += r->view->row_bytes;
     return SL_OK;
 }
@@ -194,9 +197,9 @@ static sl_status settle_column(void *context, size_t c)
     if (g->mixed)
         sources[g->view_count] = g->mixed->columns[c];
     sl_builder *values = g->builder.columns[c];
-    sl_status status = g->joined[c]
-                           ? joined_append(g->joined[c], values, sources, count, g->picks, g->pick_count)
-                           : sl_builder_append_picks(values, sources, count, g->picks, g->pick_count);
+    const struct sl_picks picks = {g->picks, g->pick_count, g->pending_rows};
+    sl_status status = g->joined[c] ? joined_append(g->joined[c], values, sources, count, &picks)
+                                    : sl_builder_append_picks(values, sources, count, &picks);
     if (sources != few)
         sl_free(sources);
     return sl_context(status, "column %s", g->builder.schema->fields[c].name);

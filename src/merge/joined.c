@@ -183,7 +183,7 @@ static sl_status append_pick(struct joined *j, const sl_array *src, int32_t firs
 }
 
 static sl_status append_picks(struct joined *j, const sl_array *const *sources, size_t source_count,
-                              const struct sl_pick *picks, size_t count)
+                              const struct sl_picks *picks)
 {
     int32_t few[16], *firsts = few;
     if (source_count > sizeof few / sizeof *few)
@@ -191,8 +191,10 @@ static sl_status append_picks(struct joined *j, const sl_array *const *sources, 
     for (size_t i = 0; i < source_count; i++)
         firsts[i] = find_part(j, sources[i]->dictionary)->first;
     sl_status status = reserve_rows(j);
-    for (size_t i = 0; i < count && status == SL_OK; i++)
-        status = append_pick(j, sources[picks[i].source], firsts[picks[i].source], &picks[i]);
+    for (size_t i = 0; i < picks->count && status == SL_OK; i++) {
+        const struct sl_pick *p = &picks->items[i];
+        status = append_pick(j, sources[p->source], firsts[p->source], p);
+    }
     if (firsts != few)
         sl_free(firsts);
     return status;
@@ -225,16 +227,16 @@ static sl_status become_plain(struct joined *j, sl_builder *texts)
 }
 
 sl_status joined_append(struct joined *j, sl_builder *texts, const sl_array *const *sources,
-                        size_t source_count, const struct sl_pick *picks, size_t count)
+                        size_t source_count, const struct sl_picks *picks)
 {
     bool possible = false;
     if (!j->plain && !j->given_up)
         SL_TRY(join_sources(j, sources, source_count, &possible));
     if (possible)
-        return append_picks(j, sources, source_count, picks, count);
+        return append_picks(j, sources, source_count, picks);
     if (!j->plain)
         SL_TRY(become_plain(j, texts));
-    return sl_builder_append_picks(texts, sources, source_count, picks, count);
+    return sl_builder_append_picks(texts, sources, source_count, picks);
 }
 
 sl_status joined_finish(struct joined *j, sl_builder *texts, sl_array **out)

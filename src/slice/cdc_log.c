@@ -118,8 +118,8 @@ static sl_status image_member(const struct image *i, size_t member, sl_array **o
     sl_status status = SL_OK;
     SL_GO(sl_array_nulls(field->type, i->count, &nulls));
     SL_GO(sl_builder_new(field->type, &b));
-    SL_GO(sl_builder_append_picks(b, (const sl_array *const[]){[ROWS] = rows, [NULLS] = nulls}, 2, i->picks,
-                                  i->pick_count));
+    SL_GO(sl_builder_append_picks(b, (const sl_array *const[]){[ROWS] = rows, [NULLS] = nulls}, 2,
+                                  &(struct sl_picks){i->picks, i->pick_count, i->count}));
     status = sl_builder_finish(b, out);
 done:
     sl_builder_free(b);

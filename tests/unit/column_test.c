@@ -414,6 +414,7 @@ static void check_picks(const struct model *m, const sl_array *plain, const sl_a
     for (int call = 0; call < 2; call++) {
         struct sl_pick picks[24];
         size_t count = plain->length > 0 ? (size_t)random_below(24) : 0;
+        int64_t rows_picked = 0;
         for (size_t i = 0; i < count; i++) {
             int64_t first = random_below(plain->length), most = random_below(3) ? 2 : 100, rows;
             most = plain->length - first < most ? plain->length - first : most;
@@ -421,8 +422,9 @@ static void check_picks(const struct model *m, const sl_array *plain, const sl_a
             picks[i] = (struct sl_pick){(uint32_t)random_below(3), (uint32_t)first, (uint32_t)rows};
             for (int64_t k = 0; k < rows; k++)
                 expected[total++] = first + k;
+            rows_picked += rows;
         }
-        ok(sl_builder_append_picks(b, sources, 3, picks, count));
+        ok(sl_builder_append_picks(b, sources, 3, &(struct sl_picks){picks, count, rows_picked}));
     }
     assert_int_equal(sl_builder_length(b), total);
     ok(sl_builder_finish(b, &out));

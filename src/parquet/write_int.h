@@ -1,11 +1,16 @@
 /*
  * The writing half of parquet, inside: from a batch to compressed pages.
  *
- *   writer.c            the file: row groups, slices of batches, footer
+ *   writer.c            the file: batches, cut into slices, which become row groups
+ *   writer_group.c      a row group's chunks and their metadata
+ *   writer_footer.c     page indexes and footer
  *   writer_copy.c       rows of another file, copied as they are (copy_int.h)
  *   write_options.c     options by column name -> one leaf_choice per leaf
  *   writer_schema.c     sl_type -> schema elements and one write_leaf per leaf
- *   leaf_writer.c       one leaf's chunk: blocks of rows -> pages
+ *   leaf_writer.c       one leaf's chunk and the page in progress
+ *   leaf_rows.c         rows -> blocks -> pages
+ *   leaf_choice.c       dictionary or not, and which encoding
+ *   leaf_store.c        a page, compressed, with its header
  *   leaf_values.c       a block of values in Parquet's physical form, encoded into the page
  *   levels_encode.c     nested arrays -> definition and repetition levels and the slots that hold values
  *   encode_*.c          RLE hybrid, PLAIN, dictionary, DELTA, BYTE_STREAM_SPLIT
@@ -388,6 +393,22 @@ size_t leaf_writer_memory(const struct leaf_writer *w);
 SL_MUST_USE sl_status leaf_writer_next_chunk(struct leaf_writer *w); /* everything was written: start anew */
 void leaf_writer_free(struct leaf_writer *w);
 
+/* Value bytes of the page in progress. */
+size_t leaf_page_bytes(const struct leaf_writer *w);
+int leaf_index_width(const struct dictionary *d); /* bits of an index */
+/* Gives a dictionary up that the first values show to be hopeless. */
+SL_MUST_USE sl_status leaf_look_at_sample(struct leaf_writer *w);
+/* Before a page is closed: whether it is one of dictionary indexes, which the first page decides. */
+SL_MUST_USE sl_status leaf_settle_dictionary(struct leaf_writer *w, struct write_scratch *s,
+                                             bool *dictionary);
+/* Chooses the encoding that makes the page smallest; *best: its stored bytes. */
+SL_MUST_USE sl_status leaf_try_encodings(struct leaf_writer *w, struct write_scratch *s, size_t *best);
+/* Compresses `body` but for its first `levels` bytes and puts the header in front; sizes and checksum of `header` are
+ * filled in. */
+SL_MUST_USE sl_status leaf_store_page(struct leaf_writer *w, struct write_scratch *s, const sl_buf *body,
+                                      size_t levels, struct parquet_page_header *header,
+                                      struct page_blob *out);
+
 /* Encodes the block's values into the page in progress; view->count is at most WRITE_BLOCK (nested: any). */
 SL_MUST_USE sl_status leaf_writer_values(struct leaf_writer *w, struct write_scratch *s,
                                          const struct value_view *view);
@@ -444,6 +465,12 @@ struct sl_parquet_writer {
 SL_MUST_USE sl_status writer_scratch_take(struct sl_parquet_writer *w, struct write_scratch **out);
 void writer_scratch_return(struct sl_parquet_writer *w, struct write_scratch *s);
 SL_MUST_USE sl_status writer_flush(struct sl_parquet_writer *w); /* rows taken so far become a row group */
+/* Closes the leaves and writes what they have as a row group. */
+SL_MUST_USE sl_status writer_put_group(struct sl_parquet_writer *w);
+void *writer_zeroed(sl_arena *arena, size_t size); /* NULL: no memory */
+SL_MUST_USE sl_status writer_put_page_indexes(struct sl_parquet_writer *w);
+/* The footer with its length and the magic behind. */
+SL_MUST_USE sl_status writer_encode_footer(struct sl_parquet_writer *w, sl_buf *footer);
 /* Room for the metadata of group number group_count, cleared. */
 SL_MUST_USE sl_status writer_next_group(struct sl_parquet_writer *w);
 /* A closed leaf's chunk: pages to the output, facts into `chunk`. */

@@ -323,7 +323,8 @@ static sl_status look_up(sl_lookup *lookup, const struct sl_lookup_request *want
     struct request r = {.lookup = lookup, .stats = stats};
     sl_status status = prepare(&r, wanted);
     if (!status)
-        status = sl_pool_for(lookup->table->runtime.pool, r.part_count, read_part, &r);
+        status = sl_pool_for_some(lookup->table->runtime.pool, sl_slices_at_once(&lookup->table->runtime),
+                                  r.part_count, read_part, &r);
     if (!status && is_empty(&r))
         status = explain_nothing(&r);
     if (!status)

@@ -401,7 +401,7 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
         scan_free(s);
         return status;
     }
-    unsigned threads = sl_pool_threads(table->runtime.pool);
+    unsigned threads = (unsigned)sl_slices_at_once(&table->runtime);
     bool sequential = options->limit >= 0 || threads <= 1 || s->slice_count <= 1;
     s->pool = sequential ? table->runtime.pool : NULL;
     struct sl_parallel_source source = {s->schema, s->slice_count, scan_open_slice, s, scan_free};

@@ -405,7 +405,8 @@ sl_status doctor_check_files(struct doctor *d)
                 w.partitions[w.count] = d->view.partitions[i].path;
             }
     if (!status)
-        status = sl_pool_for(d->table->runtime.pool, w.count, examine_one, &w);
+        status = sl_pool_for_some(d->table->runtime.pool, sl_slices_at_once(&d->table->runtime), w.count,
+                                  examine_one, &w);
     sl_free(w.files);
     sl_free(w.partitions);
     return status;

@@ -72,7 +72,7 @@ static sl_status check_partition(struct doctor *d, const sl_partition *partition
     sl_stream *keys = NULL;
     sl_buf first = {0};
     uint64_t repeated = 0;
-    sl_status status = sl_parallel_stream(&groups, sl_pool_threads(runtime->pool), runtime, &keys);
+    sl_status status = sl_parallel_stream(&groups, (unsigned)sl_slices_at_once(runtime), runtime, &keys);
     if (!status)
         status = sl_sort_stream(keys, sl_meta_names[SL_META_RECORD_KEY], runtime, &keys);
     if (!status) {

@@ -8,7 +8,15 @@ struct counted_merge {
     struct sl_merge_counts *counts, own_counts;
     sl_budget *budget;
     size_t bytes; /* taken from the budget */
+    size_t files; /* taken from those that may be open */
 };
+
+static void give_back(struct counted_merge *m)
+{
+    sl_budget_release(m->budget, m->bytes);
+    slice_files_give_back(m->files);
+    sl_free(m);
+}
 
 static sl_status counted_next(sl_stream *self, sl_batch **out)
 {
@@ -24,16 +32,14 @@ static void counted_close(sl_stream *self)
         atomic_fetch_add(&m->stats->comparisons, m->counts->comparisons);
         atomic_fetch_add(&m->stats->gallop_rows, m->counts->gallop_rows);
     }
-    sl_budget_release(m->budget, m->bytes);
-    sl_free(m);
+    give_back(m);
 }
 
 /* The stream, or what opening it failed with. */
 static sl_status finish(struct counted_merge *m, sl_status status, sl_stream **out)
 {
     if (status) {
-        sl_budget_release(m->budget, m->bytes);
-        sl_free(m);
+        give_back(m);
         return status;
     }
     m->base = (sl_stream){m->rows->schema, counted_next, counted_close};
@@ -51,6 +57,7 @@ sl_status slice_merge_open_list(const struct sl_run_list *list, const struct ope
     m->counts = counts ? counts : &m->own_counts;
     m->budget = rules->runtime->budget;
     m->bytes = limit->bytes;
+    m->files = slice_runs_take(limit->runs < list->count ? limit->runs : list->count);
     sl_budget_force(m->budget, m->bytes);
     return finish(m, sl_merge_open_list(list, limit->runs, rules, m->counts, &m->rows), out);
 }

@@ -1,9 +1,8 @@
 /*
  * How many runs of a slice may be open at once (spec/lsm-layout.md 11): so many that their buffers keep to the share of the
- * memory budget that one of the threads may take, and their files to its share of the process's file descriptors.
+ * memory budget that one of the threads may take, and their files to its share of those that may be open (open_files.c).
  */
 #include "slice/slice_int.h"
-#include <sys/resource.h>
 
 /* Of a column: as much of it as is read ahead, and a page as it was stored. */
 #define CHUNK_BUFFER     ((size_t)1 << 20)
@@ -14,7 +13,6 @@
 #define IDLE_SHARE       16 /* of the budget lies idle between two batches or files */
 #define IDLE_BYTES_LEAST ((size_t)1 << 20)
 #define IDLE_BYTES_MOST  ((size_t)64 << 20)
-#define FILES_SHARE      2 /* half of the file descriptors are for the rest of the program */
 /* Batches of all runs of a merge take an eighth of a thread's share; of more than so many runs most wait. */
 #define BATCHES_SHARE     8
 #define BATCH_RUNS_MOST   16
@@ -94,19 +92,11 @@ size_t sl_batch_bytes_for(const sl_runtime *runtime, size_t runs)
                            BATCH_BYTES_LEAST, BATCH_BYTES_MOST);
 }
 
-size_t slice_files_for(size_t users)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
-        return SIZE_MAX;
-    return (size_t)files.rlim_cur / FILES_SHARE / users;
-}
-
 /* Runs of `run_bytes` that may be open beside something of `beside` bytes. */
 static size_t runs_for(const sl_runtime *runtime, size_t run_bytes, size_t beside)
 {
-    size_t threads = thread_count(runtime), files = slice_files_for(threads);
-    size_t room = sl_budget_share(runtime->budget, threads, beside, SIZE_MAX) - beside;
+    size_t files = sl_slice_runs_share(runtime);
+    size_t room = sl_budget_share(runtime->budget, thread_count(runtime), beside, SIZE_MAX) - beside;
     size_t most = files < room / run_bytes ? files : room / run_bytes;
     return most < SL_MERGE_OPEN_LEAST ? SL_MERGE_OPEN_LEAST : most;
 }

@@ -183,6 +183,10 @@ struct sl_run_copy sl_run_copying(sl_stream *run);
  * largest of them tells. */
 SL_MUST_USE sl_status sl_slice_logs_limit(const sl_table *table, const sl_read_slice *slice,
                                           const sl_type *schema, size_t *out);
+/* Slices that may be worked on at once: as many as there are threads, where each can have the files open that a merge needs. */
+size_t sl_slices_at_once(const sl_runtime *runtime);
+/* Files that one of them may have open as runs of a merge, beside what all others have open. */
+size_t sl_slice_runs_share(const sl_runtime *runtime);
 /* Rows of a batch of a run that is merged, and of the result: small enough that the batches of several runs stay in the
  * caches and their buffers below what the allocator gives back to the system each time. */
 #define SL_MERGE_BATCH_ROWS 4096

@@ -39,9 +39,9 @@ bool slice_orders_may_differ(const void *text, size_t len);
 
 /* ---- inputs of a slice --------------------------------------------------------------------------------- */
 
-/* Files of a slice that stay open while it is looked at; of more than these each is opened when its turn comes, for there
- * may be more than a process may have open. */
-#define SLICE_SOURCES_KEPT 64
+/* Whether so many files of a slice stay open while it is looked at; of more each is opened when its turn comes, for there may be
+ * more than a process may have open. */
+bool slice_keeps_files(const sl_runtime *runtime, size_t count);
 
 /* sl_slice_logs_load through a cache of open files. */
 SL_MUST_USE sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
@@ -84,6 +84,9 @@ SL_MUST_USE sl_status slice_run_bytes(const sl_parquet *file, const sl_type *sch
                                       size_t *out);
 /* Files that one of so many users may have open. */
 size_t slice_files_for(size_t users);
+/* The files of a merge of so many runs, which are taken until they are given back. */
+size_t slice_runs_take(size_t runs);
+void slice_files_give_back(size_t files);
 /* What a merge of the inputs may open at once, and the memory that this takes. */
 struct open_limit {
     size_t runs, bytes;

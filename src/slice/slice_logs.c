@@ -130,13 +130,14 @@ sl_status slice_logs_load(const sl_table *table, const sl_read_slice *slice,
     struct sl_slice_logs logs = {0};
     sl_status status = SL_OK;
     SL_NEW_ARRAY(logs.items, slice->log_count + 1);
+    const bool keeps_files = slice_keeps_files(&table->runtime, slice->log_count + 1);
     logs.count = slice->log_count;
     for (size_t i = 0; i < logs.count; i++)
         logs.items[i].file = slice->logs[i];
     for (size_t i = 0; i < logs.count; i++) {
         SL_GO(sl_check_cancel(&table->runtime));
         SL_GO(read_log(table, slice, schemas, cache, &logs.items[i]));
-        if (logs.count > SLICE_SOURCES_KEPT) {
+        if (!keeps_files) {
             sl_source_unref(logs.items[i].source);
             logs.items[i].source = NULL;
         }

@@ -18,6 +18,7 @@ struct lookup {
     bool newest_wins;
     struct sl_run *runs; /* newest first */
     size_t run_count;
+    bool keeps_files; /* while all are looked at */
 };
 
 static void lookup_free(struct lookup *l)
@@ -215,8 +216,6 @@ static sl_status add_run(struct lookup *l, const struct slice_input *input, sl_s
     return SL_OK;
 }
 
-static bool keeps_files(const struct lookup *l) { return l->inputs.count <= SLICE_SOURCES_KEPT; }
-
 /* The rows of a stream without what they are read from. Takes over `rows`. */
 static sl_status detach(sl_stream *rows, sl_stream **out)
 {
@@ -261,7 +260,7 @@ static sl_status read_file(struct lookup *l, struct slice_input *input, const sl
     if (h.rows.count == 0)
         goto done;
     SL_GO(sl_run_open(l->table, input->relative, &run, &rows));
-    if (!keeps_files(l))
+    if (!l->keeps_files)
         SL_GO(detach(rows, &rows));
     status = add_run(l, input, rows, h.unsorted && l->delete_schema);
 done:
@@ -289,7 +288,7 @@ static sl_status look_in_file(struct lookup *l, struct slice_input *input)
                          (uint64_t)(sl_parquet_rows(parquet) - sl_row_ranges_rows(&ranges)));
 done:
     sl_row_ranges_free(&ranges);
-    if (!keeps_files(l)) {
+    if (!l->keeps_files) {
         sl_source_unref(input->source);
         input->source = NULL;
     }
@@ -394,6 +393,7 @@ sl_status sl_slice_lookup(const sl_table *table, const sl_read_slice *slice,
     SL_GO(choose_schemas(&l, base_only));
     SL_GO(slice_inputs_load(table, slice, &(struct sl_slice_log_schemas){l.schema, l.delete_schema},
                             options->cache, options->stats, &l.inputs));
+    l.keeps_files = slice_keeps_files(&table->runtime, l.inputs.count);
     SL_GO(look_in_sources(&l));
     status = finish(&l, base_only, out);
 done:

@@ -14,11 +14,10 @@
 static void share_memory(struct flush *f)
 {
     const sl_runtime *runtime = &f->table->runtime;
-    size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
     size_t bytes = f->table->type == SL_COPY_ON_WRITE ? BASE_WORKER_BYTES : WORKER_BYTES;
     if (f->schema.cdc) /* a second file is written */
         bytes += WORKER_BYTES;
-    f->workers = sl_budget_share(runtime->budget, 2 * bytes, 1, threads);
+    f->workers = sl_budget_share(runtime->budget, 2 * bytes, 1, sl_slices_at_once(runtime));
     f->fan_in = sl_spill_fan_in(runtime, f->workers);
 }
 

@@ -257,6 +257,9 @@ static void share_memory(struct partition_keys *k)
     size_t users = MEMORY_SHARE * (k->flush->workers ? k->flush->workers : 1);
     k->runs_most =
         sl_budget_share(runtime->budget, users, RUNS_LEAST * RUN_BYTES, RUNS_MOST * RUN_BYTES) / RUN_BYTES;
+    size_t files = sl_slice_runs_share(runtime);
+    if (k->runs_most > files)
+        k->runs_most = files;
     k->pool =
         (sl_budget){.limit = sl_budget_share(runtime->budget, users, 1, SIZE_MAX), .parent = runtime->budget};
     k->runtime = *runtime;

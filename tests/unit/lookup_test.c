@@ -249,6 +249,49 @@ static void logs_may_be_more_than_open_files(void **state)
     sluice_table_close(t);
 }
 
+/* Slices are read and compacted by as many threads as find files to open. */
+static void slices_share_the_open_files(void **state)
+{
+    (void)state;
+    enum { SLICES = 6, LOGS = 20, FILES = 32 };
+    static const char *const partitioned[] = {"hoodie.table.recordkey.fields",
+                                              "k",
+                                              "hoodie.table.partition.fields",
+                                              "p",
+                                              "hoodie.table.storage.layout",
+                                              "lsm_tree",
+                                              "hoodie.index.type",
+                                              "BUCKET",
+                                              "hoodie.bucket.index.num.buckets",
+                                              "1",
+                                              NULL};
+    static const char *const many_threads[] = {"sluice.threads", "16", NULL};
+    struct rlimit before, few;
+    sluice_error e;
+    sluice_commit_info info = {.size = sizeof info};
+    char *rows[2] = {NULL, NULL}, line[64];
+    sluice_table *t = new_table(partitioned);
+    for (int i = 0; i < LOGS * SLICES; i++) {
+        snprintf(line, sizeof line, "{\"k\":\"%d\",\"p\":\"%d\",\"v\":%d}", i % SLICES, i % SLICES, i);
+        write_line(t, SLUICE_UPSERT, line);
+    }
+    sluice_table_close(t);
+    OK(sluice_table_open(path, many_threads, &t, &e));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = FILES;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    OK(read_rows(t, &(struct query){0}, &rows[0], &e));
+    OK(sluice_service_run(t, SLUICE_COMPACT, NULL, &info, &e));
+    OK(read_rows(t, &(struct query){0}, &rows[1], &e));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(info.file_groups, SLICES);
+    assert_string_equal(rows[0], rows[1]);
+    free(rows[0]);
+    free(rows[1]);
+    sluice_table_close(t);
+}
+
 static void survives_failing_allocations(void **state)
 {
     (void)state;
@@ -337,6 +380,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_looked_up_is_said),
         cmocka_unit_test(vanished_files_are_looked_for_again),
         cmocka_unit_test(logs_may_be_more_than_open_files),
+        cmocka_unit_test(slices_share_the_open_files),
         cmocka_unit_test(survives_failing_allocations),
         cmocka_unit_test(threads_share_a_handle),
     };

@@ -174,8 +174,7 @@ static sl_status lay_groundwork(sl_service_job *job)
 
 static size_t workers_for(const sl_runtime *runtime)
 {
-    size_t threads = runtime->pool ? sl_pool_threads(runtime->pool) : 1;
-    return sl_budget_share(runtime->budget, OPERATION_BYTES, 1, threads);
+    return sl_budget_share(runtime->budget, OPERATION_BYTES, 1, sl_slices_at_once(runtime));
 }
 
 sl_status sl_service_finish(sl_service_job *job, struct sl_write_result *result)

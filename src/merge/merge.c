@@ -93,8 +93,10 @@ static sl_status fold_group_classic(struct merger *m, struct record *kept, struc
     return SL_OK;
 }
 
-static sl_status emit_record(struct merge_stream *s, const struct record *r, bool has_base)
+/* Of the key's records `base_count` are the base's. */
+static sl_status emit_record(struct merge_stream *s, const struct record *r, size_t base_count)
 {
+    bool has_base = base_count > 0, is_base_row = r->view->is_base && !r->mix && base_count == 1;
     struct sl_merge_counts *n = s->merger.counts;
     if (r->is_delete) {
         n->deleted += has_base;
@@ -102,7 +104,7 @@ static sl_status emit_record(struct merge_stream *s, const struct record *r, boo
     }
     n->rows_out++;
     n->inserted += !has_base;
-    n->updated += has_base && !r->view->is_base;
+    n->updated += has_base && !is_base_row;
     SL_TRY(merger_complete(&s->merger, r->view, r->row, NULL));
     return gather_record(s->gather, r);
 }
@@ -114,12 +116,12 @@ static sl_status take_group(struct merge_stream *s)
     struct merger *m = &s->merger;
     bool is_classic = m->plan.classic;
     if (!base.is_kept && merger_fold_plain(m, &kept, is_classic ? &log : NULL, &base.count)) {
-        SL_TRY(emit_record(s, &kept, base.count > 0));
+        SL_TRY(emit_record(s, &kept, base.count));
         return sl_loser_tree_next_key(m->tree);
     }
     sl_status status = is_classic ? fold_group_classic(m, &kept, &log, &base) : fold_group(m, &kept, &base);
     if (status == SL_OK && kept.view)
-        status = emit_record(s, &kept, base.count > 0);
+        status = emit_record(s, &kept, base.count);
     if (base.is_kept) {
         if (status == SL_OK)
             status = changes_of_group(m, &s->changes, &base, &kept);

@@ -164,7 +164,7 @@ struct sl_merge_counts {
     uint64_t rows_out;    /* data rows of the result */
     uint64_t deletes_in;  /* rows of delete runs and marked rows, of rows_in */
     uint64_t deletes_out; /* delete records of sl_merge_operands */
-    uint64_t updated;     /* keys of a base row that a newer record replaced */
+    uint64_t updated;     /* keys of base rows that yield another row: replaced, filled up, or one of several */
     uint64_t inserted;    /* keys without a base row that yield a row */
     uint64_t deleted;     /* base keys that yield nothing (or a delete) */
     uint64_t comparisons;

@@ -118,6 +118,17 @@ static size_t check_table_changes(void)
     return count;
 }
 
+static void check_soundness(void)
+{
+    sl_table *table = open_table();
+    json_t *report;
+    ok(sl_doctor(table, true, &report));
+    if (json_integer_value(json_object_get(report, "errors")))
+        fail_msg("%s", json_dumps(report, 0));
+    json_decref(report);
+    sl_table_close(table);
+}
+
 /* ---- random writes ------------------------------------------------------------------------------------- */
 
 static void random_write(sluice_table *t, int keys)
@@ -186,6 +197,7 @@ static void changes_lead_from_base_to_base(void **state)
             }
         }
         told += check_table_changes();
+        check_soundness();
         remove_folder(path);
     }
     assert_true(told > rounds);

@@ -34,6 +34,61 @@ static sl_write_stat stat_of(const struct operation *o, const struct sl_merge_co
                            .updated_compacted = (int64_t)counts->updated};
 }
 
+/* ---- the base file -------------------------------------------------------------------------------------  */
+
+static struct sl_file_spec spec_of(const struct operation *o)
+{
+    const sl_data_file *base = o->slice.base;
+    return (struct sl_file_spec){.kind = SL_FILE_BASE,
+                                 .partition = o->partition,
+                                 .file_id = o->file_id,
+                                 .task = o->number,
+                                 .attempt = o->attempt,
+                                 .prev_commit = base ? base->parts.instant : o->base_instant,
+                                 .prev_base_file = base ? base->name : NULL};
+}
+
+struct announcement {
+    struct sl_planned_file *files;
+    char (*names)[SL_FILE_NAME_BYTES];
+    size_t count;
+};
+
+/* The partition's name is the task's. */
+static void add_file(struct announcement *a, const struct operation *o)
+{
+    struct sl_file_spec spec = spec_of(o);
+    char *name = a->names[a->count];
+    if (o->is_replaced)
+        return;
+    sl_file_spec_name(&spec, o->txn, name);
+    a->files[a->count++] =
+        (struct sl_planned_file){spec.partition, name, sl_file_marker(spec.prev_base_file)};
+}
+
+sl_status compaction_announce(sl_table *table, sl_txn *txn, const struct groundwork *ground,
+                              const json_t *const *tasks, size_t count)
+{
+    struct announcement a = {.files = sl_calloc(count + 1, sizeof *a.files),
+                             .names = sl_calloc(count + 1, sizeof *a.names)};
+    sl_status status = a.files && a.names ? SL_OK : sl_nomem();
+    for (size_t i = 0; i < count && !status; i++) {
+        struct operation o;
+        status = operation_open(table, txn, ground, tasks[i], 0, &o);
+        if (status)
+            break;
+        add_file(&a, &o);
+        operation_free(&o);
+    }
+    if (!status)
+        status = sl_txn_plan(txn, a.files, a.count);
+    sl_free(a.files);
+    sl_free(a.names);
+    return status;
+}
+
+/* ---- the operation ------------------------------------------------------------------------------------- */
+
 sl_status compaction_write(struct operation *o)
 {
     struct sl_merge_counts counts = {0};
@@ -44,13 +99,7 @@ sl_status compaction_write(struct operation *o)
                                     .stats = o->table->reads,
                                     .pool = o->table->runtime.pool,
                                     .memory = o->ground->memory};
-    struct sl_file_spec spec = {.kind = SL_FILE_BASE,
-                                .partition = o->partition,
-                                .file_id = o->file_id,
-                                .task = o->number,
-                                .attempt = o->attempt,
-                                .prev_commit = o->slice.base ? o->slice.base->parts.instant : o->base_instant,
-                                .prev_base_file = o->slice.base ? o->slice.base->name : NULL};
+    struct sl_file_spec spec = spec_of(o);
     sl_stream *rows = NULL;
     sl_file_writer *w = NULL;
     sl_cdc_log *changes = NULL;

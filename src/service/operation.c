@@ -64,79 +64,6 @@ static sl_status parse(struct operation *o, const json_t *task)
     return SL_OK;
 }
 
-/* ---- what operations share ----------------------------------------------------------------------------- */
-
-/* Each once, sorted. */
-static sl_status partitions_of(const json_t *const *tasks, size_t count, sl_strings *out)
-{
-    sl_strings all = {0};
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < count && !status; i++) {
-        const json_t *operation = json_object_get(tasks[i], "operation");
-        const char *partition = json_string_value(json_object_get(operation, "partitionPath"));
-        if (partition) /* else it is no task: parse() says so */
-            status = sl_strings_add(&all, partition);
-    }
-    sl_strings_sort(&all);
-    for (size_t i = 0; i < all.count && !status; i++)
-        if (i == 0 || strcmp(all.items[i], all.items[i - 1]) != 0)
-            status = sl_strings_add(out, all.items[i]);
-    sl_strings_free(&all);
-    return status;
-}
-
-static sl_status load_view(const sl_table *table, const json_t *const *tasks, size_t count, sl_view *out)
-{
-    sl_strings partitions = {0};
-    sl_status status = partitions_of(tasks, count, &partitions);
-    if (!status)
-        status = sl_view_load(table, &(struct sl_view_options){.partitions = &partitions}, out);
-    sl_strings_free(&partitions);
-    return status;
-}
-
-static const sl_partition *find_partition(const sl_view *view, const char *path)
-{
-    size_t low = 0, high = view->partition_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int c = strcmp(view->partitions[middle].path, path);
-        if (c == 0)
-            return &view->partitions[middle];
-        if (c < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-sl_status groundwork_lay(const sl_table *table, const json_t *const *tasks, size_t count,
-                         struct groundwork *out)
-{
-    struct groundwork ground = {0};
-    const sl_type *data = NULL;
-    sl_status status = SL_OK;
-    SL_GO(load_view(table, tasks, count, &ground.view));
-    SL_GO(sl_table_schema(table, &ground.view.timeline, NULL, &data));
-    SL_GO(sl_write_schema_init(table, data, &ground.schema));
-    SL_GO(sl_slice_memory_new(&table->runtime, true, &ground.memory));
-    *out = ground;
-done:
-    sl_type_unref(data);
-    if (status)
-        groundwork_free(&ground);
-    return status;
-}
-
-void groundwork_free(struct groundwork *ground)
-{
-    sl_view_free(&ground->view);
-    sl_write_schema_free(&ground->schema);
-    sl_parquet_memory_unref(ground->memory);
-    memset(ground, 0, sizeof *ground);
-}
-
 /* ---- its files ----------------------------------------------------------------------------------------- */
 
 static const sl_data_file *find_file(const sl_file_group *group, const char *name)
@@ -151,14 +78,11 @@ static const sl_data_file *find_file(const sl_file_group *group, const char *nam
 
 static sl_status find_group(struct operation *o)
 {
-    const sl_view *view = &o->ground->view;
-    const sl_partition *partition = find_partition(view, o->partition);
-    for (size_t g = 0; partition && g < partition->group_count; g++)
-        if (strcmp(partition->groups[g].file_id, o->file_id) == 0)
-            o->slice.group = &partition->groups[g];
+    o->slice.group = groundwork_group(o->ground, o->partition, o->file_id);
     if (o->slice.group)
         return SL_OK;
-    SL_TRY(sl_group_is_replaced(o->table, &view->timeline, o->partition, o->file_id, &o->is_replaced));
+    SL_TRY(
+        sl_group_is_replaced(o->table, &o->ground->view.timeline, o->partition, o->file_id, &o->is_replaced));
     return o->is_replaced ? SL_OK : sl_corrupt("file group %s of the plan is not there", o->file_id);
 }
 
@@ -183,7 +107,30 @@ static sl_status find_files(struct operation *o)
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
-static void operation_free(struct operation *o)
+static sl_status in_operation(const struct operation *o, sl_status status)
+{
+    return o->file_id ? sl_context(status, "%s of partition %s, file group %s", task_kinds[o->service],
+                                   o->partition, o->file_id)
+                      : status;
+}
+
+sl_status operation_open(sl_table *table, sl_txn *txn, const struct groundwork *ground, const json_t *task,
+                         uint32_t attempt, struct operation *out)
+{
+    struct operation o = {.table = table, .txn = txn, .ground = ground, .attempt = attempt};
+    sl_status status = SL_OK;
+    SL_GO(parse(&o, task));
+    SL_GO(find_files(&o));
+    *out = o;
+done:
+    if (!status)
+        return SL_OK;
+    status = in_operation(&o, status);
+    operation_free(&o);
+    return status;
+}
+
+void operation_free(struct operation *o)
 {
     sl_read_slice_free(&o->slice);
     sl_strings_free(&o->log_names);
@@ -192,17 +139,12 @@ static void operation_free(struct operation *o)
 sl_status operation_run(sl_table *table, sl_txn *txn, const struct groundwork *ground, const json_t *task,
                         uint32_t attempt)
 {
-    struct operation o = {.table = table, .txn = txn, .ground = ground, .attempt = attempt};
+    struct operation o;
     sl_status status = SL_OK;
-    SL_GO(parse(&o, task));
-    SL_GO(find_files(&o));
-    if (o.is_replaced)
-        goto done;
-    status = o.service == SL_LOG_COMPACT ? log_compaction_write(&o) : compaction_write(&o);
-done:
-    if (status && o.file_id)
-        status = sl_context(status, "%s of partition %s, file group %s", task_kinds[o.service], o.partition,
-                            o.file_id);
+    SL_TRY(operation_open(table, txn, ground, task, attempt, &o));
+    if (!o.is_replaced)
+        status = o.service == SL_LOG_COMPACT ? log_compaction_write(&o) : compaction_write(&o);
+    status = in_operation(&o, status);
     operation_free(&o);
     return status;
 }

@@ -78,6 +78,9 @@ struct groundwork {
 SL_MUST_USE sl_status groundwork_lay(const sl_table *table, const json_t *const *tasks, size_t count,
                                      struct groundwork *out);
 void groundwork_free(struct groundwork *ground);
+/* NULL: not there. */
+const sl_file_group *groundwork_group(const struct groundwork *ground, const char *partition,
+                                      const char *file_id);
 
 /* One operation of a plan, with its files found. */
 struct operation {
@@ -95,11 +98,17 @@ struct operation {
 /* An operation of a plan as a task. New reference. */
 SL_MUST_USE sl_status operation_task(enum sl_service service, const char *instant, size_t number,
                                      json_t *operation, json_t **out);
+SL_MUST_USE sl_status operation_open(sl_table *table, sl_txn *txn, const struct groundwork *ground,
+                                     const json_t *task, uint32_t attempt, struct operation *out);
+void operation_free(struct operation *o);
 /* Runs a task inside `txn`, which collects the stats. */
 SL_MUST_USE sl_status operation_run(sl_table *table, sl_txn *txn, const struct groundwork *ground,
                                     const json_t *task, uint32_t attempt);
 SL_MUST_USE sl_status operation_parse_task(const json_t *task, enum sl_service *service,
                                            const char **instant);
+/* Announces the base files of a compaction's tasks together (sl_txn_plan). */
+SL_MUST_USE sl_status compaction_announce(sl_table *table, sl_txn *txn, const struct groundwork *ground,
+                                          const json_t *const *tasks, size_t count);
 /* The work itself: base and logs into a base file; logs into logs. */
 SL_MUST_USE sl_status compaction_write(struct operation *o);
 SL_MUST_USE sl_status log_compaction_write(struct operation *o);

@@ -156,19 +156,6 @@ static sl_status execute_task(void *context, size_t index)
     return SL_OK;
 }
 
-static sl_status lay_groundwork(sl_service_job *job)
-{
-    size_t count = sl_service_tasks(job);
-    const json_t **tasks = sl_calloc(count + 1, sizeof *tasks);
-    if (!tasks)
-        return sl_nomem();
-    for (size_t i = 0; i < count; i++)
-        tasks[i] = json_array_get(job->tasks, i);
-    sl_status status = groundwork_lay(job->table, tasks, count, &job->ground);
-    sl_free(tasks);
-    return status;
-}
-
 /* What one operation takes at least: eight open files, their pages, and those that are being written. */
 #define OPERATION_BYTES ((size_t)32 << 20)
 
@@ -177,9 +164,25 @@ static size_t workers_for(const sl_runtime *runtime)
     return sl_budget_share(runtime->budget, OPERATION_BYTES, 1, sl_slices_at_once(runtime));
 }
 
+/* What all tasks need, before the first one runs. The tasks that begin at once announce their files themselves. */
+static sl_status prepare(sl_service_job *job)
+{
+    size_t count = sl_service_tasks(job), begin = workers_for(&job->table->runtime);
+    const json_t **tasks = sl_calloc(count + 1, sizeof *tasks);
+    if (!tasks)
+        return sl_nomem();
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = json_array_get(job->tasks, i);
+    sl_status status = groundwork_lay(job->table, tasks, count, &job->ground);
+    if (!status && job->service == SL_COMPACT && count > begin)
+        status = compaction_announce(job->table, job->txn, &job->ground, tasks + begin, count - begin);
+    sl_free(tasks);
+    return status;
+}
+
 sl_status sl_service_finish(sl_service_job *job, struct sl_write_result *result)
 {
-    sl_status status = lay_groundwork(job);
+    sl_status status = prepare(job);
     if (!status)
         status = sl_pool_for_some(job->table->runtime.pool, workers_for(&job->table->runtime),
                                   sl_service_tasks(job), execute_task, job);

@@ -1,4 +1,4 @@
-# The operations that replace file groups, and tables without a bucket index.
+# The operations that replace file groups, tables without a bucket index, and tables that keep changes.
 . "$(dirname "$0")/lib.sh"
 
 schema='id string, region string, v int, ts long'
@@ -98,5 +98,23 @@ err_has 'sort.columns=v'
 run 1 'groups that look like buckets, and no index named' sh -c "\"$SLUICE\" upsert f first.csv --key id --partition region --ordering ts && sed -i '/hoodie.index.type\|hoodie.bucket/d' f/.hoodie/hoodie.properties && \"$SLUICE\" upsert f again.csv"
 err_has 'looks like one of a bucket index'
 also 0 "$SLUICE" upsert f again.csv -c hoodie.index.type=BUCKET -c hoodie.bucket.index.num.buckets=4
+
+# ---- changes ----
+
+cdc='-c hoodie.table.cdc.enabled=true -c hoodie.table.cdc.supplemental.logging.mode=data_before'
+run 0 'a table that keeps changes' "$SLUICE" create c --schema "$schema" --key id --layout lsm_tree -c hoodie.table.type=COPY_ON_WRITE $cdc --buckets 1
+also 0 grep -q '^hoodie.table.cdc.supplemental.logging.mode=DATA_BEFORE$' c/.hoodie/hoodie.properties
+also 0 "$SLUICE" insert c first.csv
+also 0 "$SLUICE" upsert c again.csv
+run 0 'files lists them, and inspect shows them' "$SLUICE" files c
+out_has ' cdc  *[0-9]*  *2 '
+also 0 sh -c "\"$SLUICE\" inspect c/*.cdc.parquet --rows --format jsonl"
+out_has '^{"op":"u","record_key":"b","before":{"id":"b","region":"quito","v":1,"ts":1}}$'
+out_has '^{"op":"i","record_key":"e","before":null}$'
+also 0 "$SLUICE" doctor c --deep
+run 1 'changes in the default layout are refused by name' "$SLUICE" create d --schema "$schema" --key id $cdc
+err_has 'default layout that keeps change data (hoodie.table.cdc.enabled)'
+run 1 'a mode that is none' "$SLUICE" create d --schema "$schema" --key id --layout lsm_tree -c hoodie.table.cdc.enabled=true -c hoodie.table.cdc.supplemental.logging.mode=all
+err_has 'op_key_only, data_before or data_before_after'
 
 finish

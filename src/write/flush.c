@@ -20,8 +20,13 @@ static sl_status open_incoming(struct flush_task *t)
 {
     bool deletes = t->flush->operation == SL_OP_DELETE;
     SL_TRY(sl_sorter_finish(t->sorter, t->flush->fan_in, &t->runs, &t->run_count));
-    struct stamp stamp = {sl_txn_instant(t->flush->txn), t->partition, t->group->file_id, t->number,
-                          &t->group->rows_stamped};
+    const sl_strings *key_fields = &t->flush->table->keygen.record_fields;
+    struct stamp stamp = {.instant = sl_txn_instant(t->flush->txn),
+                          .partition = t->partition,
+                          .file_id = t->group->file_id,
+                          .key_field = key_fields->count == 1 ? key_fields->items[0] : NULL,
+                          .task = t->number,
+                          .rows_stamped = &t->group->rows_stamped};
     for (size_t i = 0; i < t->run_count; i++) {
         sl_stream *rows = t->runs[i].rows;
         t->runs[i].rows = NULL;

@@ -6,6 +6,8 @@
 struct stamp_stream {
     sl_stream base;
     sl_stream *rows;
+    const sl_type
+        *named; /* the schema of `rows` with the record key under its field's name; NULL: it has that field */
     const sl_write_schema *schema;
     struct stamp stamp;
     char prefix[64]; /* "<instant>_<task>_" */
@@ -79,6 +81,24 @@ static sl_status stamp_columns(struct stamp_stream *s, const sl_batch *batch, co
     return SL_OK;
 }
 
+/* The columns of the table's schema. */
+static sl_status data_columns(const struct stamp_stream *s, sl_batch *batch, sl_batch **out)
+{
+    if (!s->named)
+        return sl_batch_conform(batch, s->schema->data, out);
+    sl_array **columns;
+    sl_batch *named;
+    SL_NEW_ARRAY(columns, s->named->field_count);
+    for (size_t i = 0; i < s->named->field_count; i++)
+        columns[i] = sl_array_ref(batch->columns[i]);
+    sl_status status = sl_batch_new(s->named, batch->rows, columns, &named);
+    sl_free(columns);
+    SL_TRY(status);
+    status = sl_batch_conform(named, s->schema->data, out);
+    sl_batch_unref(named);
+    return status;
+}
+
 static sl_status stamp_next(sl_stream *self, sl_batch **out)
 {
     struct stamp_stream *s = (struct stamp_stream *)self;
@@ -89,7 +109,7 @@ static sl_status stamp_next(sl_stream *self, sl_batch **out)
         return SL_OK;
     size_t count = s->schema->full->field_count;
     sl_array **columns = sl_calloc(count, sizeof *columns);
-    sl_status status = columns ? sl_batch_conform(batch, s->schema->data, &data) : sl_nomem();
+    sl_status status = columns ? data_columns(s, batch, &data) : sl_nomem();
     if (!status)
         status = stamp_columns(s, batch, data, columns);
     if (!status) {
@@ -108,7 +128,24 @@ static void stamp_close(sl_stream *self)
 {
     struct stamp_stream *s = (struct stamp_stream *)self;
     sl_stream_close(s->rows);
+    sl_type_unref(s->named);
     sl_free(s);
+}
+
+/* Renames the record key where it stands for its field as well (writer_key_column). */
+static sl_status name_key(struct stamp_stream *s)
+{
+    const sl_type *have = s->rows->schema;
+    if (!s->stamp.key_field || sl_type_field_index(have, s->stamp.key_field) >= 0)
+        return SL_OK;
+    sl_field *fields = sl_calloc(have->field_count, sizeof *fields);
+    if (!fields)
+        return sl_nomem();
+    memcpy(fields, have->fields, have->field_count * sizeof *fields);
+    fields[0].name = s->stamp.key_field;
+    sl_status status = sl_type_struct(fields, have->field_count, &s->named);
+    sl_free(fields);
+    return status;
 }
 
 sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struct stamp *stamp,
@@ -119,7 +156,13 @@ sl_status stamp_rows(sl_stream *rows, const sl_write_schema *schema, const struc
         sl_stream_close(rows);
         return sl_nomem();
     }
-    *s = (struct stamp_stream){{schema->full, stamp_next, stamp_close}, rows, schema, *stamp, ""};
+    *s = (struct stamp_stream){
+        .base = {schema->full, stamp_next, stamp_close}, .rows = rows, .schema = schema, .stamp = *stamp};
+    sl_status status = name_key(s);
+    if (status) {
+        stamp_close(&s->base);
+        return status;
+    }
     snprintf(s->prefix, sizeof s->prefix, "%s_%" PRIu32 "_", stamp->instant, stamp->task);
     *out = &s->base;
     return SL_OK;

@@ -70,6 +70,8 @@ SL_MUST_USE sl_status router_bucket_of_keys(const sl_table *table, const sl_arra
  * the columns of `schema->data`, conformed. Takes over `rows`. */
 struct stamp {
     const char *instant, *partition, *file_id;
+    const char
+        *key_field; /* the column that the record key stands for where the rows have none of that name */
     uint32_t task;
     uint64_t *rows_stamped; /* counts the group's rows in the transaction */
 };
@@ -98,6 +100,8 @@ SL_MUST_USE sl_status writer_row_columns(const sl_table *table, const sl_type *c
 /* Those that make key and partition path: a delete needs no others. */
 SL_MUST_USE sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
                                          const sl_type **out);
+/* The column whose values are the record keys as they are, -1: there is none. It waits as the key only. */
+int writer_key_column(const sl_table *table, const sl_type *columns);
 SL_MUST_USE sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operation,
                                            const sl_type *columns, const sl_type *current,
                                            const sl_type **out);

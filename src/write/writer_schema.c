@@ -100,6 +100,15 @@ done:
 }
 
 /* Record key, then the columns; a delete's buffer has the delete log's columns instead. */
+int writer_key_column(const sl_table *table, const sl_type *columns)
+{
+    const struct sl_keygen *keygen = &table->keygen;
+    bool bare = keygen->record_fields.count == 1 &&
+                (keygen->kind != SL_KEYGEN_COMPLEX || keygen->complex_bare_single);
+    int at = bare ? sl_type_field_index(columns, keygen->record_fields.items[0]) : -1;
+    return at >= 0 && columns->fields[at].type->id == SL_STRING ? at : -1;
+}
+
 sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operation, const sl_type *columns,
                                const sl_type *current, const sl_type **out)
 {
@@ -113,15 +122,20 @@ sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operatio
         sl_type_unref(full);
         return status;
     }
+    int key = writer_key_column(table, columns);
     const sl_type *string;
     sl_field *fields;
     SL_TRY(sl_type_new(SL_STRING, &string));
     fields = sl_calloc(columns->field_count + 1, sizeof *fields);
     sl_status status = fields ? SL_OK : sl_nomem();
     if (!status) {
-        fields[0] = (sl_field){.name = sl_meta_names[SL_META_RECORD_KEY], .type = string, .nullable = false};
-        memcpy(fields + 1, columns->fields, columns->field_count * sizeof *fields);
-        status = sl_type_struct(fields, columns->field_count + 1, out);
+        size_t count = 0;
+        fields[count++] =
+            (sl_field){.name = sl_meta_names[SL_META_RECORD_KEY], .type = string, .nullable = false};
+        for (size_t i = 0; i < columns->field_count; i++)
+            if ((int)i != key)
+                fields[count++] = columns->fields[i];
+        status = sl_type_struct(fields, count, out);
     }
     sl_free(fields);
     sl_type_unref(string);

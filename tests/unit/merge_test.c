@@ -647,6 +647,14 @@ static void random_op(struct op *op, char kind, unsigned keys)
     op->is_delete = op->in_delete_run || op->marked || op->custom;
 }
 
+/* A row with all ordering values and without a mark, as plain.c folds them. */
+static void make_plain(struct op *op)
+{
+    op->has[0] = op->has[1] = true;
+    op->marked = op->custom = false;
+    op->is_delete = op->in_delete_run;
+}
+
 static int by_source_key_id(const void *a, const void *b)
 {
     const struct op *x = a, *y = b;
@@ -662,12 +670,15 @@ static void random_runs(struct history *h, size_t runs, bool base, bool deletes)
     h->runs = runs;
     unsigned keys = rnd(3) ? 1 + (unsigned)rnd(6) : 100 + (unsigned)rnd(400);
     size_t longest = keys < 10 ? 8 : runs < 6 ? 300 : 60;
+    bool is_plain = rnd(2);
     for (size_t s = 0; s < h->runs; s++) {
         h->kind[s] = s == 0 && base && rnd(4) ? 'B' : deletes && rnd(3) == 0 ? 'D' : 'R';
         size_t n = rnd(longest);
         for (size_t i = 0; i < n; i++) {
             struct op *op = &h->ops[h->count];
             random_op(op, h->kind[s], keys);
+            if (is_plain)
+                make_plain(op);
             op->source = s;
             op->id = (int64_t)h->count++;
         }

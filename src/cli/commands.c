@@ -48,7 +48,7 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_MEMORY] = {.name = "memory",
                     .value = "SIZE",
                     .setting = "sluice.memory",
-                    .help = "memory to use, for example 2GiB"},
+                    .help = "memory to use, at least 32MiB; default: a quarter of the machine"},
     [OPT_THREADS] = {.name = "threads",
                      .value = "N",
                      .setting = "sluice.threads",

@@ -1,6 +1,7 @@
 /* What --explain says: a list of counts, shown as a table or, with --json, as one object; on standard error. */
 #include "cli.h"
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum count_kind { COUNT_NUMBER, COUNT_BYTES, COUNT_SECONDS };
 
@@ -98,6 +99,13 @@ static void add_reads(struct counts *c, const sluice_scan_stats *s)
     add(c, "gallop_rows", "rows merged in stretches", COUNT_NUMBER, s->gallop_rows);
 }
 
+static void add_memory(struct counts *c)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        add(c, "memory_peak", "memory of the process at most", COUNT_BYTES, (uint64_t)used.ru_maxrss * 1024);
+}
+
 void explain_read(const struct args *args, const sluice_scan_stats *stats, double open_seconds,
                   double read_seconds)
 {
@@ -109,6 +117,7 @@ void explain_read(const struct args *args, const sluice_scan_stats *stats, doubl
     add(&c, "rows_out", "rows out", COUNT_NUMBER, stats->rows_out);
     add_seconds(&c, "open_seconds", "time to plan and open", open_seconds);
     add_seconds(&c, "read_seconds", "time to read and print", read_seconds);
+    add_memory(&c);
     print_counts(args, &c, "reading");
 }
 
@@ -129,5 +138,6 @@ void explain_commit(const struct args *args, const sluice_table *table, const sl
     add(&c, "spilled_runs", "spilled runs", COUNT_NUMBER, info->spilled_runs);
     add(&c, "flushes", "early flushes", COUNT_NUMBER, info->flushes);
     add_seconds(&c, "seconds", "time", info->seconds);
+    add_memory(&c);
     print_counts(args, &c, "writing");
 }

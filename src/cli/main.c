@@ -51,6 +51,17 @@ static void keep_standard_streams(void)
                 exit(STATUS_FAILED);
 }
 
+/* Open files, their pages and those that are written have a least size. */
+#define MEMORY_LEAST ((double)(32 << 20))
+
+static int check_memory(const struct args *args)
+{
+    double bytes = args_memory(args);
+    return bytes > 0 && bytes < MEMORY_LEAST
+               ? fail_usage(args, "--memory %s: a command takes 32MiB at least", args->values[OPT_MEMORY])
+               : STATUS_DONE;
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
@@ -58,6 +69,8 @@ int main(int argc, char **argv)
     signals_install();
     int status = args_parse(argc, argv, &args);
     memory_prepare(args_memory(&args));
+    if (!status)
+        status = check_memory(&args);
     if (!status)
         status = run(&args);
     status = finish_output(&args, status);

@@ -110,8 +110,9 @@ SL_MUST_USE sl_status input_parquet_open(const char *path, const sl_type *wanted
 SL_MUST_USE sl_status input_avro_open(const char *path, const sl_type *wanted,
                                       const struct sl_input_options *options, sl_stream **out);
 
-/* Memory of a batch, `most` at most. */
+/* Memory of a batch, and of the text that is looked at to infer types; `most` at most. */
 size_t input_batch_bytes(const struct sl_input_options *options, size_t most);
+size_t input_look_ahead_bytes(const struct sl_input_options *options, size_t most);
 
 /* `rows`, each batch made while the one before is worked on, in loops of `helped`, an unstaffed pool. Both are taken over,
  * also on failure. */

@@ -5,11 +5,23 @@
 /* Of the memory: one batch is made while one waits and one is worked on, beside the pages that they come from. */
 #define BATCH_SHARE       32
 #define BATCH_BYTES_LEAST ((size_t)128 << 10)
+/* What is looked at for types is held in a buffer that doubles. */
+#define LOOK_AHEAD_SHARE 8
+#define LOOK_AHEAD_LEAST ((size_t)1 << 20)
+
+static const sl_budget *budget_of(const struct sl_input_options *options)
+{
+    return options->runtime ? options->runtime->budget : NULL;
+}
 
 size_t input_batch_bytes(const struct sl_input_options *options, size_t most)
 {
-    return sl_budget_share(options->runtime ? options->runtime->budget : NULL, BATCH_SHARE, BATCH_BYTES_LEAST,
-                           most);
+    return sl_budget_share(budget_of(options), BATCH_SHARE, BATCH_BYTES_LEAST, most);
+}
+
+size_t input_look_ahead_bytes(const struct sl_input_options *options, size_t most)
+{
+    return sl_budget_share(budget_of(options), LOOK_AHEAD_SHARE, LOOK_AHEAD_LEAST, most);
 }
 
 enum input_format { FORMAT_PARQUET, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL, FORMAT_AVRO, FORMAT_ARROW };

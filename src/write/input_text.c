@@ -461,8 +461,9 @@ sl_status text_input_look_ahead(struct text_input *in,
                                 sl_status (*look)(struct text_input *in, const struct text_record *record))
 {
     sl_status status = SL_OK;
+    size_t most = input_look_ahead_bytes(&in->options, LOOK_AHEAD_BYTES);
     text_reader_hold(&in->reader);
-    for (int64_t i = 0; i < in->options.infer_rows && text_reader_held(&in->reader) < LOOK_AHEAD_BYTES; i++) {
+    for (int64_t i = 0; i < in->options.infer_rows && text_reader_held(&in->reader) < most; i++) {
         struct text_record record;
         bool found;
         SL_GO(text_input_next(in, &record, &found));

@@ -145,9 +145,11 @@ SL_MUST_USE sl_status sl_parquet_may_contain_value(const sl_parquet *p, size_t g
 /* Buffers and decompressors that scans share: what one gives up another finds warm, where the system would have to be asked
  * for new memory, page after page. Counted; thread-safe. */
 typedef struct sl_parquet_memory sl_parquet_memory;
-SL_MUST_USE sl_status sl_parquet_memory_new(size_t kept_bytes, sl_parquet_memory **out); /* that lie idle at most */
+SL_MUST_USE sl_status sl_parquet_memory_new(size_t kept_bytes,
+                                            sl_parquet_memory **out); /* that lie idle at most */
 sl_parquet_memory *sl_parquet_memory_ref(sl_parquet_memory *memory);
-void sl_parquet_memory_unref(sl_parquet_memory *memory); /* NULL is fine; arrays that live in it may live on */
+void sl_parquet_memory_unref(
+    sl_parquet_memory *memory); /* NULL is fine; arrays that live in it may live on */
 
 struct sl_parquet_scan_options {
     /* top-level names, in the wanted order; NULL: all. A missing one is SL_E_NOT_FOUND. */
@@ -169,6 +171,9 @@ struct sl_parquet_scan_options {
 };
 SL_MUST_USE sl_status sl_parquet_scan(sl_parquet *p, const struct sl_parquet_scan_options *options,
                                       sl_stream **out);
+/* Whether two columns of texts are stored alike, byte for byte, in all row groups; false also when that takes looking at more
+ * than `most` bytes of one of them. */
+SL_MUST_USE sl_status sl_parquet_same_columns(const sl_parquet *p, int a, int b, uint64_t most, bool *same);
 /* Between two batches of a scan: rows of the file before row `first` that were not yielded yet are left out, and no batch
  * reaches from before row `stop` behind it. */
 void sl_parquet_scan_steer(sl_stream *scan, int64_t first, int64_t stop);

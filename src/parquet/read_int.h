@@ -22,6 +22,7 @@
  *   page_bounds.c      the page index, checked against its chunk: bounds of pages
  *   bloom.c            split-block Bloom filters of chunks
  *   row_ranges.c       lists of row ranges
+ *   same_columns.c     columns that are stored alike
  *   levels_mask.c      comparing levels, eight at a time
  *   NAME_avx2.c        loops for newer processors, writing's too, see simd.h
  *

@@ -13,6 +13,7 @@ struct assembly {
     const sl_type *schema; /* what the runs carry: wanted columns and those that merging needs */
     const sl_type *delete_schema;
     struct slice_inputs inputs;
+    struct slice_twins twins;
     size_t *needed; /* the inputs that are runs of the merge */
     sl_parquet_memory *memory;
 };
@@ -20,6 +21,7 @@ struct assembly {
 static void assembly_free(struct assembly *a)
 {
     slice_inputs_free(&a->inputs);
+    slice_twins_free(&a->twins);
     sl_free(a->needed);
     sl_parquet_memory_unref(a->memory);
     sl_type_unref(a->schema);
@@ -143,13 +145,39 @@ static sl_status list_runs(struct assembly *a, struct sl_run_list *list)
     return SL_OK;
 }
 
+/* ---- columns that are there twice ---------------------------------------------------------------------- */
+
+/* a->schema becomes that of the columns that are read. Who copies rows, or is told what a merge changes, gets them as they are. */
+static sl_status leave_out_twins(struct assembly *a, bool merges)
+{
+    struct sl_merge_options rules;
+    const sl_type *schema = merges ? a->schema : a->options->schema;
+    if (a->options->copy_to || a->options->changes)
+        return SL_OK;
+    if (merges)
+        SL_TRY(sl_table_rules(a->table, schema, &rules));
+    SL_TRY(slice_twins_find(schema, &a->inputs, merges ? &rules : NULL, &a->twins));
+    if (a->twins.count == 0)
+        return SL_OK;
+    SL_TRY(slice_twins_read(&a->twins, &schema));
+    sl_type_unref(a->schema);
+    a->schema = schema;
+    return SL_OK;
+}
+
+static sl_status project(const struct assembly *a, sl_stream *rows, sl_stream **out)
+{
+    return a->twins.count ? slice_twins_project(&a->twins, rows, a->options->schema, out)
+                          : sl_stream_project(rows, a->options->schema, out);
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 static sl_status open_base_only(struct assembly *a, sl_stream **out)
 {
     const struct sl_slice_options *o = a->options;
     struct slice_input *base = a->inputs.items;
-    struct sl_run_options run = {.schema = o->schema,
+    struct sl_run_options run = {.schema = a->twins.count ? a->schema : o->schema,
                                  .sorted = o->keys_needed,
                                  .source = base->source,
                                  .ranges = base->is_limited ? &base->rows : NULL,
@@ -160,7 +188,8 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .batch_bytes = o->batch_bytes};
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
-    return sl_run_open(a->table, base->relative, &run, out);
+    SL_TRY(sl_run_open(a->table, base->relative, &run, out));
+    return a->twins.count ? project(a, *out, out) : SL_OK;
 }
 
 static sl_status open_merged(struct assembly *a, sl_stream **out)
@@ -181,7 +210,7 @@ static sl_status open_merged(struct assembly *a, sl_stream **out)
     rules.changes = o->changes;
     slice_open_limit(&a->table->runtime, &a->inputs, &limit);
     SL_TRY(slice_merge_open_list(&list, &limit, &rules, o->counts, o->stats, &merged));
-    return sl_stream_project(merged, o->schema, out);
+    return project(a, merged, out);
 }
 
 static sl_status choose_schemas(struct assembly *a)
@@ -210,6 +239,7 @@ sl_status sl_slice_open(const sl_table *table, const sl_read_slice *slice,
                             options->stats, &a.inputs));
     if (options->filter)
         SL_GO(slice_prune(table, options->filter, &a.inputs, options->stats));
+    SL_GO(leave_out_twins(&a, !base_only));
     SL_GO(base_only ? open_base_only(&a, out) : open_merged(&a, out));
 done:
     assembly_free(&a);

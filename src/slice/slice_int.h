@@ -116,6 +116,23 @@ void run_late_free(struct run_late *late);                  /* NULL is fine */
 const sl_type *run_late_early(const struct run_late *late); /* the columns that are read first; borrowed */
 struct sl_run_late run_late_for_merge(struct run_late *late);
 
+/* ---- columns that are there twice (twins.c) ------------------------------------------------------------ */
+
+struct slice_twins {
+    const sl_type *schema; /* referenced */
+    int *of;               /* of each of its columns: the one that is read in its stead, -1: it is read */
+    size_t count;          /* columns that are not */
+};
+/* Columns of the schema that all inputs store alike. `rules` NULL: there is no merge. slice_twins_free frees what a failure left. */
+SL_MUST_USE sl_status slice_twins_find(const sl_type *schema, const struct slice_inputs *inputs,
+                                       const struct sl_merge_options *rules, struct slice_twins *out);
+void slice_twins_free(struct slice_twins *twins); /* zero-initialised is fine */
+/* The columns that are read. */
+SL_MUST_USE sl_status slice_twins_read(const struct slice_twins *twins, const sl_type **out);
+/* sl_stream_project of rows of those columns, to columns of twins->schema. */
+SL_MUST_USE sl_status slice_twins_project(const struct slice_twins *twins, sl_stream *in,
+                                          const sl_type *schema, sl_stream **out);
+
 /* ---- copying ------------------------------------------------------------------------------------------- */
 
 /* The copying side of a run: where its rows may leave undecoded. */

@@ -292,6 +292,33 @@ static void slices_are_folded(void **state)
     table_gone(&t);
 }
 
+/* The key and its field are stored alike: one of them is read. Where one byte of one file differs, both are. */
+static void columns_stored_alike_are_read_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *rows;
+    } cases[] = {
+        {ROW("b", "20", "new"), "a=base@10 b=new@20"},
+        {"{\"_hoodie_record_key\":\"b\",\"k\":\"B\",\"ts\":20,\"v\":\"new\"}", "a=base@10 B=new@20"},
+    };
+    uint64_t pages[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct test_table t = new_table();
+        char instant[SL_INSTANT_BYTES], name[256], text[256];
+        const char *const base[] = {ROW("a", "10", "base"), ROW("b", "10", "base"), NULL};
+        const char *const log[] = {cases[i].log, NULL};
+        write_files(&t, &(struct file){SL_FILE_BASE, base, NULL}, 1, instant, name);
+        write_files(&t, &(struct file){SL_FILE_LOG, log, NULL}, 1, instant, name);
+        sl_read_stats stats = {0};
+        OK(read_rows(&t, &stats, text, sizeof text));
+        assert_string_equal(text, cases[i].rows);
+        pages[i] = atomic_load(&stats.pages);
+        table_gone(&t);
+    }
+    assert_int_equal(pages[1], pages[0] + 2);
+}
+
 /* A log compaction takes the place of what it names: a later row of a lower ordering value still sees its delete. */
 static void compacted_logs_are_left_out(void **state)
 {
@@ -440,6 +467,7 @@ int main(void)
         cmocka_unit_test(logs_carry_their_headers),
         cmocka_unit_test(aborted_files_vanish),
         cmocka_unit_test(slices_are_folded),
+        cmocka_unit_test(columns_stored_alike_are_read_once),
         cmocka_unit_test(compacted_logs_are_left_out),
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
         cmocka_unit_test(odd_logs_are_refused),

@@ -64,11 +64,31 @@ void sl_buffer_unref(sl_buffer *buffer)
     sl_free(buffer);
 }
 
+/* Whether the buffer that was handed over last is nobody else's any more, and of the right size. */
+static bool take_back(struct growing *g, size_t need)
+{
+    sl_buffer *given = g->given;
+    g->given = NULL;
+    if (!given)
+        return false;
+    if (atomic_load_explicit(&given->refs, memory_order_acquire) != 1 || given->capacity < need ||
+        given->capacity / 2 > g->expected) {
+        sl_buffer_unref(given);
+        return false;
+    }
+    g->buffer = given;
+    g->data = given->data;
+    g->capacity = given->capacity;
+    return true;
+}
+
 sl_status growing_expand(struct growing *g, size_t more)
 {
     size_t need;
     if (sl_add_overflows(g->size, more, &need) || need > SIZE_MAX / 4)
         return sl_nomem();
+    if (!g->buffer && take_back(g, need))
+        return SL_OK;
     size_t capacity = g->buffer ? g->capacity * 2 : g->expected;
     if (capacity < need)
         capacity = need;
@@ -92,12 +112,15 @@ sl_status growing_take(struct growing *g, sl_buffer **out)
         SL_TRY(growing_expand(g, 0));
     g->buffer->size = g->size;
     *out = g->buffer;
-    *g = (struct growing){.expected = g->size + g->size / 8 + TAKE_MORE};
+    *g = (struct growing){.expected = g->size + g->size / 8 + TAKE_MORE,
+                          .reuses = g->reuses,
+                          .given = g->reuses ? sl_buffer_ref(g->buffer) : NULL};
     return SL_OK;
 }
 
 void growing_free(struct growing *g)
 {
     sl_buffer_unref(g->buffer);
+    sl_buffer_unref(g->given);
     *g = (struct growing){0};
 }

@@ -366,6 +366,19 @@ done:
 
 /* ---- a builder for each column ------------------------------------------------------------------------- */
 
+static void set_reuse(sl_builder *b)
+{
+    b->validity.reuses = b->values.reuses = b->offsets.reuses = true;
+    for (size_t i = 0; i < b->child_count; i++)
+        set_reuse(b->children[i]);
+}
+
+void sl_batch_builder_reuse(sl_batch_builder *b)
+{
+    for (size_t i = 0; i < b->schema->field_count; i++)
+        set_reuse(b->columns[i]);
+}
+
 sl_status sl_batch_builder_init(sl_batch_builder *b, const sl_type *schema)
 {
     sl_batch_builder made = {.schema = sl_type_ref(schema)};

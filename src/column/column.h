@@ -213,6 +213,8 @@ typedef struct sl_batch_builder {
     sl_builder **columns;
 } sl_batch_builder;
 SL_MUST_USE sl_status sl_batch_builder_init(sl_batch_builder *b, const sl_type *schema);
+/* For batches that come and go one after the other: memory of the one before is filled again once nobody holds it. */
+void sl_batch_builder_reuse(sl_batch_builder *b);
 int64_t sl_batch_builder_rows(const sl_batch_builder *b);
 size_t sl_batch_builder_allocated(const sl_batch_builder *b); /* memory that it holds, for values to come as well */
 size_t sl_batch_builder_bytes(const sl_batch_builder *b);

@@ -21,6 +21,8 @@ struct growing {
     uint8_t *data; /* of the buffer */
     size_t size, capacity;
     size_t expected; /* first capacity after a finish: what the array before needed */
+    bool reuses;
+    sl_buffer *given; /* reuses: the buffer that was handed over last, until it is filled again */
 };
 SL_MUST_USE sl_status growing_expand(struct growing *g, size_t more);
 /* Room for `more` bytes behind size. */

@@ -9,7 +9,7 @@ enum {
     CONSTANT_MOST = 80, /* names of data files are shorter */
     CONSTANTS_MOST = 64,
     TEXT_AHEAD = 384, /* bytes of a source, some dozens of picks before they are copied */
-    ENDS_AHEAD = 64,
+    ROWS_AHEAD = 64,
 };
 
 /* A source as the loops need it: its texts, or those of its dictionary. */
@@ -184,7 +184,7 @@ SL_INLINE sl_status put_pick(sl_builder *b, struct text_place *t, const struct l
         size_t bytes = (size_t)(offsets[count] - start);
         SL_TRY(text_room(b, t, bytes));
         sl_prefetch(l->text + start, TEXT_AHEAD);
-        sl_prefetch(offsets, ENDS_AHEAD * sizeof *offsets);
+        sl_prefetch(offsets, ROWS_AHEAD * sizeof *offsets);
         put_ends(t, l, first, count);
         put_text(t, l, start, bytes, block);
         left -= count;
@@ -209,7 +209,7 @@ struct text_piece {
     int32_t start, bytes;
 };
 /* Entries lie anywhere: first the offsets of a group are fetched, then its texts, then they are copied. */
-enum { GROUP_TEXTS = 64 };
+enum { GROUP_TEXTS = 128 };
 struct text_group {
     struct text_piece pieces[GROUP_TEXTS];
     size_t count;
@@ -236,6 +236,7 @@ static void locate_group(struct text_group *g)
         p->start = at[0];
         p->bytes = at[1] - at[0];
         sl_prefetch(p->lane->text, (size_t)p->start);
+        sl_prefetch(p->lane->text, (size_t)p->start + (size_t)p->bytes);
     }
 }
 
@@ -259,6 +260,7 @@ SL_INLINE sl_status put_entries(sl_builder *b, const struct lane *lanes, const s
     g.count = 0;
     for (const struct sl_pick *p = list->picks.items, *end = p + list->picks.count; p < end; p++) {
         const struct lane *l = &lanes[p->source];
+        sl_prefetch(l->indexes, ((size_t)p->first + ROWS_AHEAD) * sizeof(int32_t));
         for (uint32_t k = 0; k < p->count; k++) {
             size_t entry = lane_entry(l, p->first + k);
             if (entry != NO_ENTRY)

@@ -25,6 +25,7 @@ sl_status gather_init(struct gather *g, int number, const struct merge_plan *pla
                                      BATCH_BYTES_LEAST, BATCH_BYTES_MAX);
     SL_NEW_ARRAY(g->picks, PICKS_MAX);
     SL_TRY(sl_batch_builder_init(&g->builder, plan->schema));
+    sl_batch_builder_reuse(&g->builder);
     SL_NEW_ARRAY(g->joined, plan->schema->field_count + 1);
     for (size_t c = 0; g->keep_dictionaries && c < plan->schema->field_count; c++) {
         const sl_type *type = plan->schema->fields[c].type;

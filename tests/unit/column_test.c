@@ -981,6 +981,45 @@ static void test_batches(void **state)
     sl_batch_unref(batch);
 }
 
+/* Batches that are held keep their values, whatever becomes of the others' memory. */
+static void test_batches_from_used_memory(void **state)
+{
+    (void)state;
+    enum { BATCHES = 40, ROWS = 100 };
+    sl_batch *batches[BATCHES];
+    const sl_type *schema = schema_of("id long, name string");
+    const uint8_t *dropped = NULL;
+    sl_batch_builder b;
+    int used_again = 0;
+    ok(sl_batch_builder_init(&b, schema));
+    sl_batch_builder_reuse(&b);
+    for (int i = 0; i < BATCHES; i++) {
+        for (int row = 0; row < ROWS + i % 7; row++) {
+            ok(sl_builder_integer(b.columns[0], i));
+            ok(sl_builder_bytes(b.columns[1], &i, 1));
+        }
+        ok(sl_batch_builder_finish(&b, &batches[i]));
+        used_again += batches[i]->columns[0]->values == dropped;
+        dropped = NULL;
+        if (i % 3) {
+            dropped = batches[i]->columns[0]->values;
+            sl_batch_unref(batches[i]);
+            batches[i] = NULL;
+        }
+    }
+    sl_batch_builder_free(&b);
+    assert_true(used_again > BATCHES / 2);
+    for (int i = 0; i < BATCHES; i++) {
+        size_t len;
+        for (int64_t row = 0; batches[i] && row < batches[i]->rows; row++) {
+            assert_int_equal(sl_i64_at(batches[i]->columns[0], row), i);
+            assert_int_equal(*sl_bytes_at(batches[i]->columns[1], row, &len), i);
+        }
+        sl_batch_unref(batches[i]);
+    }
+    sl_type_unref(schema);
+}
+
 /* ---- order --------------------------------------------------------------------------------------------- */
 
 static void check_ascending(const sl_array *a)
@@ -1199,6 +1238,7 @@ int main(void)
         cmocka_unit_test(test_too_much_text),
         cmocka_unit_test(test_nulls_and_constants),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_batches_from_used_memory),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_of_bits),
         cmocka_unit_test(test_random_arrays),

@@ -11,7 +11,8 @@
 #define BLOCK_VALUES     128
 #define MINIBLOCKS       4
 #define MINIBLOCK_VALUES 32
-#define HEADER_BYTES_MAX 32                                       /* of a stream */
+#define SHORT_COPY       16 /* what is not longer is copied by one copy of this length */
+#define HEADER_BYTES_MAX 32 /* of a stream */
 #define BLOCK_BYTES_MAX  (10 + MINIBLOCKS + BLOCK_VALUES * 8 + 8) /* min delta, widths, bodies, slack */
 
 static uint8_t *put_varint(uint8_t *p, uint64_t v)
@@ -181,13 +182,19 @@ sl_status delta_encode_prefixes(const uint8_t *plain, size_t count, int32_t widt
     }
     SL_TRY(delta_encode_words(prefixes, count, 4, out));
     SL_TRY(delta_encode_words(suffixes, count, 4, out));
-    SL_TRY(sl_buf_reserve(out, bytes + 1));
+    SL_TRY(sl_buf_reserve(out, bytes + SHORT_COPY));
+    uint8_t *to = out->data + out->len;
+    const uint8_t *end = p;
     p = plain;
     for (size_t i = 0; i < count; i++) {
         p = next_value(p, width, &value, &len);
-        size_t prefix = load_le32(prefixes + i * 4);
-        memcpy(out->data + out->len, value + prefix, len - prefix);
-        out->len += len - prefix;
+        size_t prefix = load_le32(prefixes + i * 4), suffix = len - prefix;
+        if (SL_LIKELY(suffix <= SHORT_COPY && (size_t)(end - value) >= prefix + SHORT_COPY))
+            memcpy(to, value + prefix, SHORT_COPY);
+        else
+            memcpy(to, value + prefix, suffix);
+        to += suffix;
     }
+    out->len += bytes;
     return SL_OK;
 }

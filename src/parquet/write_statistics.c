@@ -183,14 +183,15 @@ struct byte_range {
     size_t min_len, max_len;
 };
 
+/* The maximum first: values that ascend, as keys do, need no look at the minimum. */
 SL_INLINE void range_add(struct byte_range *r, const uint8_t *p, size_t len)
 {
-    if (compare_words(p, len, r->min, r->min_len) < 0) {
-        r->min = p;
-        r->min_len = len;
-    } else if (compare_words(p, len, r->max, r->max_len) > 0) {
+    if (compare_words(p, len, r->max, r->max_len) > 0) {
         r->max = p;
         r->max_len = len;
+    } else if (compare_words(p, len, r->min, r->min_len) < 0) {
+        r->min = p;
+        r->min_len = len;
     }
 }
 

@@ -27,6 +27,7 @@ void router_free(struct router *r)
     for (size_t i = 0; i < r->partitions.count; i++)
         sl_free(r->groups_of[i]);
     sl_free(r->groups_of);
+    sl_free(r->partition_bytes);
     sl_free(r->groups);
     sl_free(r->partition_slots);
     sl_free(r->buckets);
@@ -58,8 +59,8 @@ static size_t partition_slot(const struct router *r, const char *path, size_t le
     size_t mask = r->partition_cap - 1;
     size_t slot = (size_t)sl_xxh64(path, len) & mask;
     while (r->partition_slots[slot]) {
-        const char *there = r->partitions.items[r->partition_slots[slot] - 1];
-        if (strlen(there) == len && memcmp(there, path, len) == 0)
+        size_t there = r->partition_slots[slot] - 1;
+        if (r->partition_bytes[there] == len && memcmp(r->partitions.items[there], path, len) == 0)
             break;
         slot = (slot + 1) & mask;
     }
@@ -76,7 +77,7 @@ static sl_status partitions_grow(struct router *r)
     r->partition_slots = slots;
     r->partition_cap = cap;
     for (size_t i = 0; i < r->partitions.count; i++)
-        slots[partition_slot(r, r->partitions.items[i], strlen(r->partitions.items[i]))] = i + 1;
+        slots[partition_slot(r, r->partitions.items[i], r->partition_bytes[i])] = i + 1;
     sl_free(old);
     return SL_OK;
 }
@@ -128,6 +129,10 @@ static sl_status partition_index(struct router *r, const uint8_t *path, size_t l
         if (!grown)
             return sl_nomem();
         r->groups_of = grown;
+        size_t *lengths = sl_realloc_array(r->partition_bytes, cap, sizeof *lengths);
+        if (!lengths)
+            return sl_nomem();
+        r->partition_bytes = lengths;
         r->groups_of_cap = cap;
     }
     size_t *buckets = sl_calloc(router_buckets(r->table), sizeof *buckets);
@@ -139,6 +144,7 @@ static sl_status partition_index(struct router *r, const uint8_t *path, size_t l
         return status;
     }
     r->groups_of[r->partitions.count - 1] = buckets;
+    r->partition_bytes[r->partitions.count - 1] = len;
     r->partition_slots[slot] = r->partitions.count;
     *out = r->partitions.count - 1;
     return SL_OK;

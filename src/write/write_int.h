@@ -40,8 +40,9 @@ struct router {
     sl_strings partitions;
     size_t *partition_slots; /* open addressing: index + 1 into partitions */
     size_t partition_cap;
-    size_t **groups_of; /* per partition: bucket -> index + 1 into groups */
-    size_t groups_of_cap;
+    size_t **groups_of;      /* per partition: bucket -> index + 1 into groups */
+    size_t *partition_bytes; /* lengths of the paths */
+    size_t groups_of_cap;    /* of both */
     struct write_group *groups;
     size_t group_count, group_cap;
     /* scratch of one batch, kept between batches */

@@ -25,7 +25,9 @@ struct sl_writer {
     enum sl_operation operation;
     const sl_type *columns; /* what a row is conformed to before its key is made: table columns, or a delete's
                                key columns */
-    const sl_type *buffered; /* record key, then `columns` (a delete: then the ordering columns, null) */
+    const sl_type *buffered; /* record key, then `columns` but for the one that is the key (a delete: then the
+                                ordering columns, null) */
+    int key_column;          /* that one; -1: none */
     struct flush_policy policy;
     struct router router;
     sl_txn *txn;  /* open since the first flush; NULL: none */
@@ -96,6 +98,7 @@ sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_
                                     : writer_row_columns(table, current, input, &w->columns));
     SL_GO(sl_keygen_check(&table->keygen, w->columns, &table->runtime));
     SL_GO(writer_buffer_schema(table, operation, w->columns, current, &w->buffered));
+    w->key_column = writer_key_column(table, w->columns);
     SL_GO(policy_read(table, operation, &w->policy));
     router_start(w);
     *out = w;
@@ -121,6 +124,22 @@ void sl_writer_close(sl_writer *w)
 
 /* ---- rows as they are kept -------------------------------------------------------------------------------------------- */
 
+/* A delete by key has no ordering value: it beats everything older (spec/lsm-layout.md 8.3). */
+static sl_status delete_columns(const sl_writer *w, int64_t rows, sl_array **columns)
+{
+    for (size_t i = 1; i < w->buffered->field_count; i++)
+        SL_TRY(sl_array_nulls(w->buffered->fields[i].type, rows, &columns[i]));
+    return SL_OK;
+}
+
+static void row_columns(const sl_writer *w, const sl_batch *rows, sl_array **columns)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < rows->schema->field_count; i++)
+        if ((int)i != w->key_column)
+            columns[count++] = sl_array_ref(rows->columns[i]);
+}
+
 /* The rows as the sorters keep them. */
 static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_array *keys, sl_batch **out)
 {
@@ -130,13 +149,10 @@ static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_arr
         return sl_nomem();
     sl_status status = SL_OK;
     columns[0] = sl_array_ref(keys);
-    for (size_t i = 1; i < count && !status; i++) {
-        if (w->operation == SL_OP_DELETE) /* a delete by key has no ordering value: it beats everything older
-                                             (spec/lsm-layout.md 8.3) */
-            status = sl_array_nulls(w->buffered->fields[i].type, rows->rows, &columns[i]);
-        else
-            columns[i] = sl_array_ref(rows->columns[i - 1]);
-    }
+    if (w->operation == SL_OP_DELETE)
+        status = delete_columns(w, rows->rows, columns);
+    else
+        row_columns(w, rows, columns);
     if (status)
         for (size_t i = 0; i < count; i++)
             sl_array_unref(columns[i]);

@@ -242,6 +242,7 @@ sl_status leaf_writer_next_chunk(struct leaf_writer *w)
     bounds_clear(&w->bounds);
     dictionary_clear(&w->dictionary);
     const struct write_leaf *leaf = w->leaf;
+    w->twin = NULL;
     w->dictionary_active = w->settings->dictionary && w->choice->dictionary && leaf->kind != WRITE_BOOL &&
                            leaf->width <= DICTIONARY_WIDTH_MAX;
     w->dictionary_decided = w->encoding_decided = false;

@@ -2,6 +2,7 @@
  * The writing half of parquet, inside: from a batch to compressed pages.
  *
  *   writer.c            the file: batches, cut into slices, which become row groups
+ *   writer_twins.c      columns that are encoded once, being the same
  *   writer_group.c      a row group's chunks and their metadata
  *   writer_footer.c     page indexes and footer
  *   writer_copy.c       rows of another file, copied as they are (copy_int.h)
@@ -358,6 +359,7 @@ struct leaf_writer {
     uint32_t page_number; /* in the writer's life, from 1; stamps dictionary entries */
 
     /* the chunk */
+    const struct leaf_writer *twin; /* its chunk is this one's as well (writer_twins.c); NULL: none */
     bool dictionary_active;         /* the page in progress collects indexes */
     bool dictionary_decided;        /* it paid on the first page, or was given up */
     bool encoding_decided;          /* `encoding` is final */
@@ -460,11 +462,14 @@ struct sl_parquet_writer {
     int64_t group_rows; /* encoded into the row group in progress */
     int64_t done_rows;  /* in written row groups */
     struct sl_parquet_copied copied;
+    bool twins_parted;
     bool failed; /* the leaves may disagree: nothing more can be written */
 };
 SL_MUST_USE sl_status writer_scratch_take(struct sl_parquet_writer *w, struct write_scratch **out);
 void writer_scratch_return(struct sl_parquet_writer *w, struct write_scratch *s);
 SL_MUST_USE sl_status writer_flush(struct sl_parquet_writer *w); /* rows taken so far become a row group */
+/* Before what waits is encoded: which leaves need not be. */
+SL_MUST_USE sl_status writer_match_twins(struct sl_parquet_writer *w);
 /* Closes the leaves and writes what they have as a row group. */
 SL_MUST_USE sl_status writer_put_group(struct sl_parquet_writer *w);
 void *writer_zeroed(sl_arena *arena, size_t size); /* NULL: no memory */

@@ -164,6 +164,8 @@ static sl_status encode_leaf(void *context, size_t index)
     sl_parquet_writer *w = context;
     struct leaf_writer *leaf = &w->leaves[index];
     struct write_scratch *s;
+    if (leaf->twin)
+        return SL_OK;
     SL_TRY(writer_scratch_take(w, &s));
     sl_status status = SL_OK;
     int64_t file_row = w->done_rows + w->group_rows;
@@ -181,7 +183,7 @@ static uint64_t group_estimate(const sl_parquet_writer *w)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < w->layout.leaf_count; i++)
-        bytes += leaf_writer_estimate(&w->leaves[i]);
+        bytes += leaf_writer_estimate(w->leaves[i].twin ? w->leaves[i].twin : &w->leaves[i]);
     return bytes;
 }
 
@@ -189,6 +191,7 @@ static sl_status encode_waiting(sl_parquet_writer *w)
 {
     if (w->waiting_count == 0)
         return SL_OK;
+    SL_TRY(writer_match_twins(w));
     SL_TRY(sl_pool_for(w->pool, w->layout.leaf_count, encode_leaf, w));
     w->group_rows += w->waiting_rows;
     drop_waiting(w);

@@ -196,6 +196,8 @@ static sl_status close_leaf(void *context, size_t index)
 {
     sl_parquet_writer *w = context;
     struct write_scratch *s;
+    if (w->leaves[index].twin)
+        return SL_OK;
     SL_TRY(writer_scratch_take(w, &s));
     sl_status status = leaf_writer_close_chunk(&w->leaves[index], s);
     writer_scratch_return(w, s);
@@ -233,8 +235,12 @@ sl_status writer_put_group(sl_parquet_writer *w)
     struct parquet_row_group *group = &w->groups[w->group_count];
     group->num_rows = w->group_rows;
     for (size_t i = 0; i < w->layout.leaf_count; i++) {
-        struct leaf_writer *leaf = &w->leaves[i];
-        SL_TRY_CTX(writer_put_chunk(w, leaf, &group->columns[i]), "column %s", leaf->leaf->name);
+        const struct leaf_writer *leaf = &w->leaves[i];
+        SL_TRY_CTX(writer_put_chunk(w, leaf->twin ? leaf->twin : leaf, &group->columns[i]), "column %s",
+                   leaf->leaf->name);
+        group->columns[i].meta.path =
+            (const char *const *)leaf->leaf->path; /* also where the rest is a twin's */
+        group->columns[i].meta.path_count = leaf->leaf->path_count;
         group->total_byte_size += group->columns[i].meta.total_uncompressed_size;
         group->total_compressed_size += group->columns[i].meta.total_compressed_size;
     }

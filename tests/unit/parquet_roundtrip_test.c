@@ -81,7 +81,12 @@ static const sl_type *random_schema(size_t columns)
     char names[12][8];
     for (size_t i = 0; i < columns; i++) {
         snprintf(names[i], sizeof names[i], "c%d", (int)i);
-        fields[i] = (sl_field){.name = names[i], .type = random_type(3), .nullable = random_below(3) > 0};
+        if (i > 0 && random_below(4) == 0) /* may get the same values: see share_columns */
+            fields[i] =
+                (sl_field){.type = sl_type_ref(fields[i - 1].type), .nullable = fields[i - 1].nullable};
+        else
+            fields[i] = (sl_field){.type = random_type(3), .nullable = random_below(3) > 0};
+        fields[i].name = names[i];
     }
     const sl_type *schema;
     OK(sl_type_struct(fields, columns, &schema));
@@ -233,6 +238,28 @@ static sl_batch *random_batch(const sl_type *schema, int64_t rows, bool null_ele
     OK(sl_batch_builder_finish(&b, &batch));
     sl_batch_builder_free(&b);
     return batch;
+}
+
+/* Columns of one type become the same array, in most batches (writer_twins.c). */
+static void share_columns(sl_batch **batches, size_t count)
+{
+    const sl_type *schema = batches[0]->schema;
+    for (size_t c = 1; c < schema->field_count; c++) {
+        const sl_field *field = &schema->fields[c], *before = field - 1;
+        if (!sl_type_equal(field->type, before->type) || field->nullable != before->nullable)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            sl_array *columns[12];
+            sl_batch *shared;
+            if (random_below(8) == 0)
+                continue;
+            for (size_t k = 0; k < schema->field_count; k++)
+                columns[k] = sl_array_ref(batches[i]->columns[k == c ? c - 1 : k]);
+            OK(sl_batch_new(schema, batches[i]->rows, columns, &shared));
+            sl_batch_unref(batches[i]);
+            batches[i] = shared;
+        }
+    }
 }
 
 /* ---- write, read, compare ------------------------------------------------------------------------------ */
@@ -555,6 +582,7 @@ static void round_trip(sl_pool *pool)
             random_batch(schema, (int64_t)random_below(random_below(3) ? 50 : 3000) + (i == 0), !old_lists);
         rows += batches[i]->rows;
     }
+    share_columns(batches, count);
     struct sl_parquet_column_options columns[12];
     struct sl_parquet_write_options options = {
         .data_page_v2 = random_below(3) == 0,

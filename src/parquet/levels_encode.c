@@ -9,7 +9,7 @@
  *     repeated   n elements: n entries, definition + 1; the first keeps its repetition, the others get the
  * list's no element: ends member     the same rows of a child array
  *
- * Flat columns do not come here: their levels are the validity bitmap (leaf_writer.c).
+ * Flat columns do not come here: their levels are the validity bitmap (leaf_rows.c).
  */
 #include "parquet/write_int.h"
 

@@ -217,7 +217,7 @@ void view_reload_prefixes(const struct key_space *space, struct view *v, int64_t
 static bool row_below(const struct view *v, int64_t row, const struct sl_heads *bound)
 {
     uint64_t prefix = bound->prefix[bound->row];
-    if (v->prefix[row] != prefix)
+    if (v->prefix[row] != prefix || (v->whole && bound->whole))
         return v->prefix[row] < prefix;
     size_t len, bound_len;
     const uint8_t *key = view_key(v, row, &len), *bound_key = head_key(bound, &bound_len);

@@ -9,6 +9,7 @@ enum {
     PARTS_MOST = 256,          /* dictionaries joined; more are not worth the search */
     ENTRIES_MOST = 256 * 1024, /* of them together */
     ENTRIES_BYTES_MOST = 8 << 20,
+    STEP_ROWS = 4, /* copied at once, however few are picked: the next ones overwrite what was too much */
 };
 
 /* A source's dictionary and where its entries begin in the joined one. */
@@ -151,7 +152,7 @@ static sl_status reserve_rows(struct joined *j)
     size_t bytes;
     if (j->indexes)
         return SL_OK;
-    if (sl_mul_overflows((size_t)j->cap, sizeof(int32_t), &bytes))
+    if (sl_mul_overflows((size_t)j->cap + STEP_ROWS, sizeof(int32_t), &bytes))
         return sl_nomem();
     return sl_buffer_new(bytes, &j->indexes);
 }
@@ -167,10 +168,24 @@ static sl_status note_null(struct joined *j, int64_t row)
     return SL_OK;
 }
 
-static sl_status append_pick(struct joined *j, const sl_array *src, int32_t first_entry,
-                             const struct sl_pick *p)
+SL_INLINE void append_valid(uint8_t *to, const sl_array *src, int32_t first_entry, const struct sl_pick *p)
 {
-    uint8_t *to = sl_buffer_data(j->indexes) + (size_t)j->rows * sizeof(int32_t);
+    const uint8_t *from = src->values + (size_t)p->first * sizeof(int32_t);
+    if (p->count <= STEP_ROWS && (int64_t)p->first + STEP_ROWS <= src->length) {
+        uint32_t step[STEP_ROWS];
+        memcpy(step, from, sizeof step);
+        for (int k = 0; k < STEP_ROWS; k++)
+            step[k] += (uint32_t)first_entry;
+        memcpy(to, step, sizeof step);
+    } else {
+        for (size_t k = 0; k < (size_t)p->count * sizeof(int32_t); k += sizeof(int32_t))
+            store_le32(to + k, load_le32(from + k) + (uint32_t)first_entry);
+    }
+}
+
+static sl_status append_nullable(struct joined *j, uint8_t *to, const sl_array *src, int32_t first_entry,
+                                 const struct sl_pick *p)
+{
     for (uint32_t k = 0; k < p->count; k++, to += sizeof(int32_t)) {
         int64_t row = (int64_t)p->first + k;
         bool valid = sl_is_valid(src, row);
@@ -178,7 +193,22 @@ static sl_status append_pick(struct joined *j, const sl_array *src, int32_t firs
         if (SL_UNLIKELY(!valid))
             SL_TRY(note_null(j, j->rows + k));
     }
-    j->rows += p->count;
+    return SL_OK;
+}
+
+static sl_status append_rows(struct joined *j, const sl_array *const *sources, const int32_t *firsts,
+                             const struct sl_picks *picks)
+{
+    SL_TRY(reserve_rows(j));
+    uint8_t *indexes = sl_buffer_data(j->indexes);
+    for (const struct sl_pick *p = picks->items, *end = p + picks->count; p < end; p++) {
+        uint8_t *to = indexes + (size_t)j->rows * sizeof(int32_t);
+        if (sources[p->source]->validity)
+            SL_TRY(append_nullable(j, to, sources[p->source], firsts[p->source], p));
+        else
+            append_valid(to, sources[p->source], firsts[p->source], p);
+        j->rows += p->count;
+    }
     return SL_OK;
 }
 
@@ -190,11 +220,7 @@ static sl_status append_picks(struct joined *j, const sl_array *const *sources, 
         SL_NEW_ARRAY(firsts, source_count);
     for (size_t i = 0; i < source_count; i++)
         firsts[i] = find_part(j, sources[i]->dictionary)->first;
-    sl_status status = reserve_rows(j);
-    for (size_t i = 0; i < picks->count && status == SL_OK; i++) {
-        const struct sl_pick *p = &picks->items[i];
-        status = append_pick(j, sources[p->source], firsts[p->source], p);
-    }
+    sl_status status = append_rows(j, sources, firsts, picks);
     if (firsts != few)
         sl_free(firsts);
     return status;

@@ -25,8 +25,8 @@ SL_MUST_USE sl_status sl_service_check(const sl_table *table, enum sl_service se
 /* The plan that would be made now, a HoodieCompactionPlan; *operations 0: there is nothing to do. */
 SL_MUST_USE sl_status sl_service_plan(const sl_table *table, enum sl_service service,
                                       enum sl_selection selection, json_t **plan, size_t *operations);
-/* Plans under the timeline's lock, beside a running writer, and puts the plan on the timeline. *instant is "" when there
- * is nothing to do. */
+/* Plans beside a running writer, and puts the plan on the timeline: what is chosen before the timeline's lock is taken is
+ * confirmed under it. *instant is "" when there is nothing to do. */
 SL_MUST_USE sl_status sl_service_schedule(sl_table *table, enum sl_service service,
                                           enum sl_selection selection, char *instant, size_t *operations);
 /* Oldest plan that is not completed and that nobody works on; "" when there is none. */

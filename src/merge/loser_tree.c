@@ -101,9 +101,8 @@ SL_INLINE void climb_same(sl_loser_tree *t, struct cell climbing, int32_t node)
 {
     for (; node > 0; node >>= 1) {
         struct cell *parked = &t->cells[node];
-        if (parked->state != SL_LOSER_WITH_SAME_KEY)
-            continue;
-        settle_tie(&climbing, parked, node);
+        if (parked->state == SL_LOSER_WITH_SAME_KEY)
+            settle_tie(&climbing, parked, node);
     }
     t->cells[0] = climbing;
 }
@@ -139,7 +138,8 @@ static sl_status load_heads(sl_loser_tree *t, int32_t source)
     return SL_OK;
 }
 
-enum { AHEAD = 16 }; /* sources advance slowly, and no processor follows the columns of all */
+/* Of many columns that are read slowly a processor loses sight. */
+enum { AHEAD = 16 };
 
 SL_INLINE sl_status step(sl_loser_tree *t, int32_t source, uint64_t *prefix)
 {
@@ -238,8 +238,8 @@ sl_status sl_loser_tree_pop(sl_loser_tree *t)
         return SL_OK;
     }
     loser_tree_note_handed_out(t);
-    SL_TRY(
-        step(t, source_of(champion), &champion->prefix)); /* the same source stays first: nothing to replay */
+    /* The same source stays first: nothing to replay. */
+    SL_TRY(step(t, source_of(champion), &champion->prefix));
     champion->state = SL_WINNER_WITH_SAME_KEY;
     loser_tree_assert(t);
     return SL_OK;

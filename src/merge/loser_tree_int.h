@@ -9,8 +9,8 @@ enum { NIL = -1 };
 /* A source in its place, parked at a node or climbing. What decides a match lies here: no match leaves the tree. */
 struct cell {
     uint64_t prefix; /* of the source's head; PREFIX_END of an exhausted one */
-    /* the source; behind it its first_same, the lowest node on its path that parks an equal key, 0: none (as one word, so that
-     * cells of equal prefixes compare by it) */
+    /* the source, and its first_same: the lowest node on its path that parks an equal key, 0: none; one word, so that two
+     * exchange a cell */
     uint64_t who;
     enum sl_leaf_state state;
 };

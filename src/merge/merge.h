@@ -30,7 +30,7 @@ enum sl_leaf_state {
 struct sl_heads {
     const sl_array *keys;
     /* of each key 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that
-     * all keys of all sources begin with; SL_HEADS_END is none of them */
+     * all keys of all sources begin with */
     const uint64_t *prefix;
     const uint8_t *repeats; /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
     int64_t row, rows;      /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */

@@ -55,7 +55,7 @@ struct plain_rows plain_rows_of(const struct merge_plan *plan, const struct view
 
 /* ---- folding ------------------------------------------------------------------------------------------- */
 
-enum { AHEAD = 16 };
+enum { AHEAD = 16 }; /* as the tree fetches prefixes */
 
 SL_INLINE int64_t order_at(enum plain_order by, const struct plain_rows *rows, int64_t row)
 {

@@ -147,12 +147,12 @@ static sl_status list_runs(struct assembly *a, struct sl_run_list *list)
 
 /* ---- columns that are there twice ---------------------------------------------------------------------- */
 
-/* a->schema becomes that of the columns that are read. Who copies rows, or is told what a merge changes, gets them as they are. */
+/* a->schema becomes that of the columns that are read. What a merge changes is told of the rows as they are. */
 static sl_status leave_out_twins(struct assembly *a, bool merges)
 {
     struct sl_merge_options rules;
     const sl_type *schema = merges ? a->schema : a->options->schema;
-    if (a->options->copy_to || a->options->changes)
+    if (a->options->changes)
         return SL_OK;
     if (merges)
         SL_TRY(sl_table_rules(a->table, schema, &rules));

@@ -305,7 +305,9 @@ static sl_status read_rows(struct patient *p, struct keys_seen *seen, struct wal
 {
     sl_stream *rows;
     int64_t first = 0;
-    SL_TRY(sl_parquet_scan(p->parquet, &(struct sl_parquet_scan_options){.bytes_read = &p->d->bytes}, &rows));
+    struct sl_parquet_scan_options scan = {.bytes_read = &p->d->bytes,
+                                           .batch_bytes = sl_batch_bytes_for(&p->d->table->runtime, 1)};
+    SL_TRY(sl_parquet_scan(p->parquet, &scan, &rows));
     sl_status status = SL_OK;
     for (;;) {
         sl_batch *batch = NULL;

@@ -343,6 +343,15 @@ static sl_status dictionary_values(sl_builder *b, const sl_array *src, int64_t f
     return SL_OK;
 }
 
+/* A range is one pick: a constant is written without a look at its rows. */
+static sl_status dictionary_range(sl_builder *b, const sl_array *src, int64_t from, int64_t count)
+{
+    if (b->value_bytes > 0 || b->type->id == SL_BOOL || from + count > UINT32_MAX)
+        return dictionary_values(b, src, from, NULL, (size_t)count);
+    const struct sl_pick range = {0, (uint32_t)from, (uint32_t)count};
+    return picks_text(b, &(struct pick_list){&src, 1, {&range, 1, count}});
+}
+
 /* ---- the two entries ----------------------------------------------------------------------------------- */
 
 sl_status sl_builder_append_range(sl_builder *b, const sl_array *src, int64_t from, int64_t count)
@@ -360,7 +369,7 @@ sl_status sl_builder_append_range(sl_builder *b, const sl_array *src, int64_t fr
         b->null_count += count - column_bits_copy(b->validity.data, b->length, src->validity, from, count);
     }
     if (src->dictionary)
-        SL_TRY(dictionary_values(b, src, from, NULL, (size_t)count));
+        SL_TRY(dictionary_range(b, src, from, count));
     else
         SL_TRY(values_range(b, src, from, count));
     b->length += count;

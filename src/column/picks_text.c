@@ -10,6 +10,7 @@ enum {
     CONSTANTS_MOST = 64,
     TEXT_AHEAD = 384, /* bytes of a source, some dozens of picks before they are copied */
     ROWS_AHEAD = 64,
+    EXPECTED_MOST = 1 << 20,
 };
 
 /* A source as the loops need it: its texts, or those of its dictionary. */
@@ -298,6 +299,16 @@ static int64_t average_bytes(const struct lane *l, const sl_array *src)
     return rows ? l->offsets[rows] / rows : 0;
 }
 
+/* A new array is given at once what it will need, more or less. */
+static void expect_bytes(sl_builder *b, int64_t average, int64_t rows)
+{
+    if (b->values.buffer || average > EXPECTED_MOST / rows)
+        return;
+    size_t expected = (size_t)(average * rows) + BLOCK_MOST;
+    if (b->values.expected < expected)
+        b->values.expected = expected;
+}
+
 /* The block holds most picks: of two rows, and a third one that is a little shorter than the average. */
 static sl_status put_by_block(sl_builder *b, const struct lane *lanes, const struct pick_list *list)
 {
@@ -308,6 +319,8 @@ static sl_status put_by_block(sl_builder *b, const struct lane *lanes, const str
         most = average > most ? average : most;
         entries |= lanes[i].indexes != NULL;
     }
+    expect_bytes(b, most, list->picks.rows);
+    SL_TRY(growing_room(&b->values, BLOCK_MOST));
     if (entries)
         return most <= 11 ? put_texts(b, lanes, list, true, 16) : put_texts(b, lanes, list, true, 64);
     if (most <= 12)
@@ -331,7 +344,6 @@ sl_status picks_text(sl_builder *b, const struct pick_list *list)
     if (all_the_same(list))
         return fill_rows(b, list->sources[0]->dictionary, list->picks.rows);
     SL_TRY(builder_offsets_room(b, list->picks.rows + STEP_ROWS));
-    SL_TRY(growing_room(&b->values, BLOCK_MOST));
     size_t constant_count = list->source_count < CONSTANTS_MOST ? list->source_count : CONSTANTS_MOST;
     struct lane *lanes = sl_realloc_array(NULL, list->source_count, sizeof *lanes);
     struct constant *constants = sl_realloc_array(NULL, constant_count, sizeof *constants);

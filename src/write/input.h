@@ -53,7 +53,7 @@ struct sl_input_options {
     void *check_context;
     uint64_t *rejected; /* counts them; NULL: not counted */
     double *waited; /* grows by the seconds that standard input or a pipe was waited for; NULL: not counted */
-    const sl_runtime *runtime; /* warnings, pool, temporary folder; NULL: none */
+    const sl_runtime *runtime; /* warnings, budget, temporary folder; NULL: none */
     int stdin_fd;              /* what `-` reads; 0 is standard input */
 };
 

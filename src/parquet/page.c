@@ -118,6 +118,17 @@ static sl_status unpack(struct parquet_pages *pages, const uint8_t *in, size_t i
     return status;
 }
 
+/* Of a page that is larger than what is read ahead the window holds nothing else: the next column may have it. */
+static void drop_large_window(struct parquet_pages *pages)
+{
+    size_t ahead = pages->window_bytes ? pages->window_bytes : WINDOW_BYTES;
+    if (pages->map || pages->window_len <= ahead)
+        return;
+    parquet_block_free(pages->window);
+    pages->window = NULL;
+    pages->window_cap = pages->window_len = 0;
+}
+
 static sl_status body_v2(struct parquet_pages *pages, const struct parquet_page_header *header,
                          const uint8_t *body, struct parquet_page *page)
 {
@@ -172,6 +183,7 @@ sl_status parquet_pages_body(struct parquet_pages *pages, const struct parquet_p
     page->bytes = (size_t)header->uncompressed_size;
     SL_TRY_CTX(unpack(pages, body, bytes, page->bytes), "page at %" PRIu64, pages->header_offset);
     page->data = pages->body;
+    drop_large_window(pages);
     return SL_OK;
 }
 

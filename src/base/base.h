@@ -155,7 +155,7 @@ typedef struct sl_strings {
 } sl_strings;
 SL_MUST_USE sl_status sl_strings_add(sl_strings *list, const char *s);
 SL_MUST_USE sl_status sl_strings_split(sl_strings *list, const char *text,
-                                       char separator); /* trims, drops empties */
+                                       char separator);                     /* trims, drops empties */
 SL_MUST_USE sl_status sl_strings_add_once(sl_strings *list, const char *s); /* unless it is there */
 bool sl_strings_contain(const sl_strings *list, const char *s);
 void sl_strings_sort(sl_strings *list); /* by bytes */

@@ -20,8 +20,8 @@ struct sl_txn {
     sl_storage_lock_handle *instant_lock; /* says that the instant is worked on */
     sl_timeline timeline;
     sl_instant instant;
-    const char *operation; /* owned copy */
-    bool keep_requested;   /* a service: an abort leaves its plan */
+    const char *operation;   /* owned copy */
+    bool keep_requested;     /* a service: an abort leaves its plan */
     struct txn_files *files; /* NULL: there is no instant yet */
     pthread_mutex_t mutex;   /* guards what follows: tasks report in parallel */
     sl_write_stat *stats;

@@ -18,7 +18,7 @@ struct ahead_stream {
     pthread_cond_t changed;
     bool stop;
     atomic_bool full; /* also looked at without it */
-    sl_batch *batch; /* NULL: the end, or `failure` */
+    sl_batch *batch;  /* NULL: the end, or `failure` */
     sl_status failure;
 };
 

@@ -803,7 +803,10 @@ static void test_backlog(void **state)
     assert_null(sl_backlog_new(&backlog));
     assert_null(sl_backlog_wait(backlog));
     for (int i = 0; i < NOTES; i++) {
-        notes[i] = (struct note){&clock, -1, i == 3 ? sl_input("the first") : i == 40 ? sl_internal("late") : NULL};
+        notes[i] = (struct note){&clock, -1,
+                                 i == 3    ? sl_input("the first")
+                                 : i == 40 ? sl_internal("late")
+                                           : NULL};
         sl_backlog_add(backlog, take_note, &notes[i]);
     }
     sl_status failure = sl_backlog_wait(backlog);

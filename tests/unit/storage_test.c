@@ -291,7 +291,6 @@ static void test_create_without_memory(void **state)
     assert_fine(sl_storage_delete(local, in_root("short_of_memory")));
 }
 
-
 static void test_create_if_absent(void **state)
 {
     (void)state;

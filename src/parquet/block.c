@@ -5,11 +5,12 @@
  * finds it there, still in the caches. Batches may outlive the scans: the memory lives until its last block is freed.
  */
 #include "parquet/read_int.h"
+#include <sched.h>
 
 #define BLOCK_HEADER 64             /* keeps the data aligned */
 #define BLOCK_MIN    ((size_t)4096) /* below, the allocator is good enough */
-#define CLASSES      256 /* four for each power of two */
-#define IDLE_MAX     8   /* decompressors: threads at work at once, more or less */
+#define CLASSES      256            /* four for each power of two */
+#define IDLE_MAX     32             /* decompressors: threads at work at once, more or less */
 
 struct block {
     sl_parquet_memory *home; /* NULL: nobody wants it back */
@@ -20,7 +21,7 @@ struct block {
 _Static_assert(sizeof(struct block) <= BLOCK_HEADER, "the header fits in front of the data");
 
 struct sl_parquet_memory {
-    atomic_flag lock; /* held for a few instructions only */
+    atomic_flag lock;      /* held for a few instructions only */
     size_t users;          /* scans and who else holds a reference */
     size_t live;           /* blocks in use, and one while there are users */
     size_t kept, kept_max; /* bytes of free blocks */
@@ -43,7 +44,7 @@ sl_status sl_parquet_memory_new(size_t kept_bytes, sl_parquet_memory **out)
 static void lock(sl_parquet_memory *r)
 {
     while (atomic_flag_test_and_set_explicit(&r->lock, memory_order_acquire))
-        ;
+        sched_yield(); /* whoever holds it may have been put to sleep */
 }
 
 static void unlock(sl_parquet_memory *r) { atomic_flag_clear_explicit(&r->lock, memory_order_release); }

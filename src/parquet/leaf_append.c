@@ -120,9 +120,32 @@ static sl_status append_fixed(struct parquet_leaf_reader *r, size_t count)
     return SL_OK;
 }
 
+/* Of a dictionary of one text, as constant columns have: what is there is copied behind itself until there is enough. */
+static sl_status repeat_string(struct parquet_strings *out, const struct parquet_strings *dictionary,
+                               size_t count)
+{
+    size_t len = (size_t)(dictionary->offsets[1] - dictionary->offsets[0]), bytes, done;
+    if (sl_mul_overflows(len, count, &bytes))
+        bytes = SIZE_MAX;
+    SL_TRY(parquet_strings_reserve(out, count));
+    SL_TRY(parquet_strings_reserve_data(out, bytes));
+    int32_t *offsets = out->offsets + out->count, first = offsets[0];
+    for (size_t i = 0; i < count; i++)
+        offsets[i + 1] = first + (int32_t)((i + 1) * len);
+    uint8_t *to = out->data + first;
+    if (bytes > 0)
+        memcpy(to, dictionary->data, len);
+    for (done = len; done < bytes; done *= 2)
+        memcpy(to + done, to, done < bytes - done ? done : bytes - done);
+    out->count += count;
+    return SL_OK;
+}
+
 static sl_status gather_strings(struct parquet_strings *out, const struct parquet_strings *dictionary,
                                 const uint32_t *indexes, size_t count)
 {
+    if (dictionary->count == 1 && count > 0)
+        return repeat_string(out, dictionary, count);
     SL_TRY(parquet_strings_reserve(out, count));
     int32_t *offsets = out->offsets + out->count;
     const int32_t *ends = dictionary->offsets;

@@ -5,7 +5,7 @@
 #include "parquet/read_int.h"
 #include <libdeflate.h>
 
-#define WINDOW_BYTES ((size_t)1 << 20) /* unless the scan has less memory */
+#define WINDOW_BYTES ((size_t)1 << 20)  /* unless the scan has less memory */
 #define BODY_KEPT    ((size_t)64 << 10) /* of a dictionary page: pages of data are mostly smaller */
 /* parquet-mr before 1.2.9 forgot the dictionary page's header in total_compressed_size (PARQUET-816). */
 #define CHUNK_SIZE_SLACK 100

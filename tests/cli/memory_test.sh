@@ -52,7 +52,7 @@ make_rows 1 a.csv
 make_rows 2 b.csv
 wide_rows wide.csv
 long_rows long.csv
-awk -v rows="$rows" 'BEGIN { for (i = 0; i < rows; i += 40) printf "trip-%012d\n", i }' >keys
+awk -v rows="$rows" 'BEGIN { for (i = 0; i < rows; i += rows / 6250) printf "trip-%012d\n", i }' >keys
 columns='--key id --ordering ts --partition region'
 
 within 'a first load' bulk-insert lsm a.csv $columns --layout lsm_tree --buckets 1

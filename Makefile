@@ -108,7 +108,7 @@ check: ## the quick ones, no peers: layers, symbols, unit, golden, short model, 
 
 check-long: ## random tests with many more rounds, sanitized; Parquet files beyond 4 GiB (5 GB of disk, 3 GB of memory)
 	@tools/setup.sh check
-	@SL_TEST_LONG=1 ROUNDS=$${ROUNDS:-20000} TEST_TIMEOUT=7200 $(RUN_TESTS) asan:model,crash,fuzz release:race,unit/parquet_limits_test,unit/parquet_select_test
+	@SL_TEST_LONG=1 ROUNDS=$${ROUNDS:-20000} TEST_TIMEOUT=7200 $(RUN_TESTS) asan:model,crash,fuzz release:race,unit/parquet_limits_test,unit/parquet_select_test,cli/memory_test
 
 interop: ## only the tests against the peers
 	@tools/setup.sh test

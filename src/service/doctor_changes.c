@@ -53,8 +53,9 @@ static sl_status read_all(struct doctor *d, const sl_source *source)
     sl_stream *rows;
     sl_batch *batch;
     sl_status status = SL_OK;
-    SL_TRY(
-        sl_parquet_scan(source->parquet, &(struct sl_parquet_scan_options){.bytes_read = &d->bytes}, &rows));
+    struct sl_parquet_scan_options scan = {.bytes_read = &d->bytes,
+                                           .batch_bytes = sl_batch_bytes_for(&d->table->runtime, 1)};
+    SL_TRY(sl_parquet_scan(source->parquet, &scan, &rows));
     do {
         SL_GO(sl_check_cancel(&d->table->runtime));
         SL_GO(sl_stream_next(rows, &batch));
@@ -75,7 +76,7 @@ static sl_status check_content(struct doctor *d, const char *place, const char *
         return doctor_fault(d, "footer", place, status);
     atomic_fetch_add(&d->files, 1);
     if (d->data)
-        status = check_schema(d, place, instant, source);
+        status = doctor_fault(d, "schema", place, check_schema(d, place, instant, source));
     if (!status)
         status = check_rows(d, place, named, source);
     if (!status && d->deep)

@@ -452,6 +452,13 @@ static void newest_log(char *out, size_t bytes)
 static void lose(const char *file) { assert_int_equal(remove(file), 0); }
 static void cut(const char *file) { assert_int_equal(truncate(file, 700), 0); }
 static void none(const char *file) { (void)file; }
+static void change_mode(const char *file)
+{
+    char command[1200];
+    snprintf(command, sizeof command,
+             "sed -i 's/logging.mode=.*/logging.mode=ALL/' \"$(dirname '%s')\"/.hoodie/*.properties", file);
+    assert_int_equal(system(command), 0);
+}
 static void repeat(const char *file)
 {
     char command[1200];
@@ -465,7 +472,8 @@ static void doctor_knows_change_logs(void **state)
     static const struct {
         void (*inflict)(const char *file);
         const char *check; /* NULL: nothing is found */
-    } cases[] = {{none, NULL}, {lose, "missing"}, {cut, "size"}, {repeat, "stranger"}};
+    } cases[] = {
+        {none, NULL}, {lose, "missing"}, {cut, "size"}, {repeat, "stranger"}, {change_mode, "schema"}};
     sluice_commit_info info;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -230,11 +230,11 @@ static sl_status faulty_create_if_absent(sl_storage *storage, const char *path, 
 }
 
 /* A call a file, so that a strike leaves those before it. */
-static sl_status faulty_create_empty(sl_storage *storage, char *const *paths, size_t count)
+static sl_status faulty_create_empty(sl_storage *storage, char *const *paths, size_t count, const char *top)
 {
     for (size_t i = 0; i < count; i++) {
         SL_TRY(count_whole(faulty_of(storage), CALL_WRITE, paths[i]));
-        SL_TRY(sl_storage_create_empty(faulty_of(storage)->inner, &paths[i], 1));
+        SL_TRY(sl_storage_create_empty(faulty_of(storage)->inner, &paths[i], 1, top));
     }
     return SL_OK;
 }

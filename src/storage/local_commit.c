@@ -1,14 +1,12 @@
 /*
  * The two ways in which a whole file appears at once.
  *
- *   create_if_absent   write `<name>.<uuid>`, fsync, link(2) to the name, unlink, fsync the folder. link
- * fails when the name exists, atomically, on every file system with hard links and on NFS; rename(2) would
- * replace the winner's file, and an exclusive open would show a file that is not whole. replace write
- * `<name>.<uuid>`, fsync, rename(2) over the name, fsync the folder.
+ *   create_if_absent   write `<name>.<uuid>`, fsync, link(2) to the name, unlink, fsync the folder
+ *   replace            write `<name>.<uuid>`, fsync, rename(2) over the name, fsync the folder
  *
- * A crash leaves at most the temporary file, whose name readers ignore (spec/timeline.md 4). Empty files are
- * whole as soon as they exist, so an exclusive open does for them. Markers must be made so: Hudi's rollback
- * takes every name in a marker folder for a marker, and fails on one that ends with a uuid.
+ * link fails when the name exists, atomically, on every file system with hard links and on NFS; rename would replace the
+ * winner's file, and an exclusive open would show a file that is not whole. A crash leaves at most the temporary file, whose
+ * name readers ignore (spec/timeline.md 4). Empty files are whole as soon as they exist, so an exclusive open does for them.
  */
 #include "storage/storage_int.h"
 #include <errno.h>

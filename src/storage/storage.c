@@ -84,9 +84,9 @@ sl_status sl_storage_create_if_absent(sl_storage *storage, const char *path, con
     return storage->vtable->create_if_absent(storage, path, data, len);
 }
 
-sl_status sl_storage_create_empty(sl_storage *storage, char *const *paths, size_t count)
+sl_status sl_storage_create_empty(sl_storage *storage, char *const *paths, size_t count, const char *top)
 {
-    return storage->vtable->create_empty(storage, paths, count);
+    return storage->vtable->create_empty(storage, paths, count, top);
 }
 
 sl_status sl_storage_replace(sl_storage *storage, const char *path, const void *data, size_t len)

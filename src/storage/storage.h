@@ -55,8 +55,10 @@ SL_MUST_USE sl_status sl_output_to_buf(sl_buf *buf, sl_output **out);
 SL_MUST_USE sl_status sl_storage_create_if_absent(sl_storage *storage, const char *path, const void *data,
                                                   size_t len);
 /* Creates empty files, with missing folders, and makes their names durable together: a folder of many costs as much as of
- * one. SL_E_EXISTS when there is one of them. After a failure some may be there. */
-SL_MUST_USE sl_status sl_storage_create_empty(sl_storage *storage, char *const *paths, size_t count);
+ * one. The names of folders on the way become durable with them: of those made here, and of all below `top`, where others may
+ * be at making them; NULL: there are no others. SL_E_EXISTS when there is one of the files. After a failure some may be there. */
+SL_MUST_USE sl_status sl_storage_create_empty(sl_storage *storage, char *const *paths, size_t count,
+                                              const char *top);
 /* Replaces (or creates) whole and durable: a reader sees the old or the new content. */
 SL_MUST_USE sl_status sl_storage_replace(sl_storage *storage, const char *path, const void *data, size_t len);
 SL_MUST_USE sl_status sl_storage_make_dir(sl_storage *storage,

@@ -29,22 +29,22 @@ done:
 }
 
 sl_status markers_create(const sl_table *table, const char *instant, const struct sl_planned_file *files,
-                         size_t count)
+                         size_t count, bool folders_durable)
 {
-    char *folder, **paths = sl_calloc(count + 1, sizeof *paths);
-    if (!paths)
-        return sl_nomem();
-    sl_status status = marker_folder(table, instant, &folder);
-    if (!status) {
-        for (size_t i = 0; i < count && !status; i++)
-            status = marker_path(folder, &files[i], &paths[i]);
-        if (!status)
-            status = sl_storage_create_empty(table->storage, paths, count);
-        sl_free(folder);
-    }
+    char *top = NULL, *folder = NULL, **paths;
+    sl_status status = SL_OK;
+    SL_NEW_ARRAY(paths, count + 1);
+    SL_GO(hoodie_path(table, ".temp", &top));
+    SL_GO(marker_folder(table, instant, &folder));
+    for (size_t i = 0; i < count; i++)
+        SL_GO(marker_path(folder, &files[i], &paths[i]));
+    status = sl_storage_create_empty(table->storage, paths, count, folders_durable ? NULL : top);
+done:
     for (size_t i = 0; i < count; i++)
         sl_free(paths[i]);
     sl_free(paths);
+    sl_free(folder);
+    sl_free(top);
     return status;
 }
 

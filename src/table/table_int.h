@@ -52,8 +52,9 @@ bool timeline_action_writes(const char *name); /* of an action by name; false fo
  * Missing: empty. */
 SL_MUST_USE sl_status markers_read(const sl_table *table, const char *instant, sl_strings *data_files,
                                    bool *found);
+/* folders_durable: those that the markers come into are known to be. */
 SL_MUST_USE sl_status markers_create(const sl_table *table, const char *instant,
-                                     const struct sl_planned_file *files, size_t count);
+                                     const struct sl_planned_file *files, size_t count, bool folders_durable);
 SL_MUST_USE sl_status markers_delete(const sl_table *table, const char *instant);
 
 /* The table's lock without its timeline half, and that half again (if need be): while a writer writes, services go

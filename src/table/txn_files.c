@@ -21,7 +21,7 @@ struct txn_files {
     size_t plans;           /* given to the backlog and not yet done */
     sl_status plan_failure; /* of the first that failed */
     sl_strings planned;     /* paths below the table; sorted */
-    sl_strings partitions;  /* known to have their metadata file */
+    sl_strings partitions;  /* that have their metadata file and a folder of markers, durable both */
 };
 
 sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out)
@@ -58,25 +58,37 @@ sl_status txn_files_wait(struct txn_files *f) { return sl_backlog_wait(f->backlo
 
 /* ---- announcing ---------------------------------------------------------------------------------------- */
 
-static sl_status make_partition(struct txn_files *f, const char *partition)
+static bool partition_is_known(struct txn_files *f, const char *partition)
 {
     pthread_mutex_lock(&f->mutex);
     bool known = sl_strings_contain(&f->partitions, partition);
     pthread_mutex_unlock(&f->mutex);
-    if (known)
-        return SL_OK;
-    SL_TRY(partition_make(f->table, partition, f->instant));
+    return known;
+}
+
+static sl_status know_partition(struct txn_files *f, const char *partition)
+{
     pthread_mutex_lock(&f->mutex);
     sl_status status = sl_strings_add_once(&f->partitions, partition);
     pthread_mutex_unlock(&f->mutex);
     return status;
 }
 
+/* Of a partition's folders the first announcement has to see to it that they are durable. Several may be the first: a folder
+ * that another one made just now is there, and may still be lost. */
 static sl_status announce(struct txn_files *f, const struct sl_planned_file *files, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        SL_TRY(make_partition(f, files[i].partition));
-    return markers_create(f->table, f->instant, files, count);
+    bool all_known = true;
+    for (size_t i = 0; i < count; i++) {
+        if (partition_is_known(f, files[i].partition))
+            continue;
+        all_known = false;
+        SL_TRY(partition_make(f->table, files[i].partition, f->instant));
+    }
+    SL_TRY(markers_create(f->table, f->instant, files, count, all_known));
+    for (size_t i = 0; i < count && !all_known; i++)
+        SL_TRY(know_partition(f, files[i].partition));
+    return SL_OK;
 }
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
@@ -120,22 +132,29 @@ static sl_status plan_copy(struct txn_files *f, const struct sl_planned_file *fi
     return SL_OK;
 }
 
-/* A failure is told to those who want to open the files: they cannot do without. */
+static sl_status failure_copy(sl_status failure)
+{
+    return sl_errorf(sl_status_code(failure), "%s", sl_status_message(failure));
+}
+
+/* A failure is told to those who want to open the files, who cannot do without, and to the commit: folders that the plan made
+ * may have got other files. */
 static sl_status carry_out(void *context)
 {
     struct plan *plan = context;
     struct txn_files *f = plan->files;
     sl_status failure = announce(f, plan->items, plan->count);
     plan_free(plan);
+    sl_status told = failure ? failure_copy(failure) : SL_OK;
     pthread_mutex_lock(&f->mutex);
     f->plans--;
     if (f->plan_failure)
-        sl_status_free(failure);
+        sl_status_free(told);
     else
-        f->plan_failure = failure;
+        f->plan_failure = told;
     pthread_cond_broadcast(&f->made);
     pthread_mutex_unlock(&f->mutex);
-    return SL_OK;
+    return failure;
 }
 
 static sl_status add_planned(struct txn_files *f, const struct sl_planned_file *files, size_t count)
@@ -178,7 +197,7 @@ static sl_status wait_for_plan(struct txn_files *f, const char *path, bool *plan
     while (*planned && f->plans > 0)
         pthread_cond_wait(&f->made, &f->mutex);
     if (*planned && f->plan_failure)
-        status = sl_errorf(sl_status_code(f->plan_failure), "%s", sl_status_message(f->plan_failure));
+        status = failure_copy(f->plan_failure);
     pthread_mutex_unlock(&f->mutex);
     return status;
 }

@@ -303,6 +303,52 @@ static void test_create_if_absent(void **state)
     assert_int_equal(count_entries(in_root("commits/deep")), 2); /* no temporary file is left */
 }
 
+/* The folders and files below `root` that were synced since it was emptied, one a line; NULL: nobody wants to know. */
+static char *synced;
+#define SYNCED_BYTES 4096
+
+/* Takes the place of the system's. */
+int fsync(int fd)
+{
+    char link[64], target[1024] = "";
+    if (!synced)
+        return fdatasync(fd);
+    size_t used = strlen(synced);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    assert_true(readlink(link, target, sizeof target - 1) > 0);
+    const char *folder = strrchr(root, '/'), *below = strstr(target, folder);
+    assert_non_null(below);
+    snprintf(synced + used, SYNCED_BYTES - used, "%s\n", below + strlen(folder) + 1);
+    return 0;
+}
+
+static void assert_synced(const char *names)
+{
+    assert_string_equal(synced, names);
+    *synced = 0;
+}
+
+/* What is durable when, with folders that are there since another one is just making them. */
+static void test_empty_files_are_durable(void **state)
+{
+    (void)state;
+    char one[1000], two[1000], top[1000], notes[SYNCED_BYTES] = "";
+    char *const first[] = {one}, *const second[] = {two};
+    snprintf(one, sizeof one, "%s", in_root("top/a/b/one"));
+    snprintf(two, sizeof two, "%s", in_root("top/a/b/two"));
+    snprintf(top, sizeof top, "%s", in_root("top"));
+    assert_int_equal(mkdir(top, 0777) | mkdir(in_root("top/a"), 0777), 0);
+    synced = notes;
+    assert_fine(sl_storage_create_empty(local, first, 1, NULL)); /* makes b */
+    assert_synced("top/a/b\ntop/a\n");
+    assert_fine(sl_storage_create_empty(local, second, 1, NULL));
+    assert_synced("top/a/b\n");
+    assert_fine(sl_storage_delete(local, one));
+    assert_fine(sl_storage_create_empty(local, first, 1, top));
+    assert_synced("top/a/b\ntop/a\ntop\n");
+    synced = NULL;
+}
+
 static void test_create_empty(void **state)
 {
     (void)state;
@@ -311,11 +357,11 @@ static void test_create_empty(void **state)
     snprintf(two, sizeof two, "%s", in_root("markers/a/b/two"));
     snprintf(other, sizeof other, "%s", in_root("markers/c/other"));
     char *const paths[] = {one, two, other}, *const again[] = {other};
-    assert_fine(sl_storage_create_empty(local, paths, 3));
+    assert_fine(sl_storage_create_empty(local, paths, 3, NULL));
     for (int i = 0; i < 3; i++)
         assert_content(paths[i], "");
-    assert_code(sl_storage_create_empty(local, again, 1), SL_E_EXISTS);
-    assert_fine(sl_storage_create_empty(local, paths, 0));
+    assert_code(sl_storage_create_empty(local, again, 1, NULL), SL_E_EXISTS);
+    assert_fine(sl_storage_create_empty(local, paths, 0, NULL));
 }
 
 static void test_replace(void **state)
@@ -787,6 +833,7 @@ int main(void)
         cmocka_unit_test(test_create_if_absent),
         cmocka_unit_test(test_create_without_memory),
         cmocka_unit_test(test_create_empty),
+        cmocka_unit_test(test_empty_files_are_durable),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_one_process_wins),
         cmocka_unit_test(test_exclusive_rename),

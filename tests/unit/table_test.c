@@ -812,7 +812,7 @@ static void markers_of_both_kinds_are_read(void **state)
     assert_false(found);
     const struct sl_planned_file planned[] = {{"a/b", "f-0_1-0-1_10.parquet", "CREATE"},
                                               {"", "g.marker.x_1-0-1_10.parquet", "MERGE"}};
-    OK(markers_create(t.table, "10", planned, 2));
+    OK(markers_create(t.table, "10", planned, 2, false));
     assert_true(there_is(&t, ".hoodie/.temp/10/a/b/f-0_1-0-1_10.parquet.marker.CREATE"));
     put_text(&t, ".hoodie/.temp/10/a/b/.f-0_1-0-1_10.parquet.marker.CREATE.crc", "");
     put_text(&t, ".hoodie/.temp/10/a/note", "");
@@ -978,6 +978,9 @@ static void planned_files_are_announced(void **state)
     OK(sl_txn_plan(txn, &impossible, 1));
     FAILS(sl_txn_announce(txn, &impossible), SL_E_IO, "xxx");
     sl_txn_abort(txn);
+    OK(sl_txn_begin(t.table, &delta, &txn));
+    OK(sl_txn_plan(txn, &impossible, 1));
+    FAILS(sl_txn_commit(txn, SCHEMA_TEXT, NULL), SL_E_IO, "xxx");
     assert_string_equal(names_in(&t, ".hoodie/.temp"), "");
     table_gone(&t);
 }
@@ -1159,7 +1162,7 @@ static void leave_dead_writer(const struct test_table *t, const char *instant, b
     snprintf(path, sizeof path, "a/dead-0_1-0-1_%s_1.log.parquet", instant);
     put_text(t, path, "half");
     if (markers)
-        OK(markers_create(t->table, instant, &(struct sl_planned_file){"a", path + 2, "CREATE"}, 1));
+        OK(markers_create(t->table, instant, &(struct sl_planned_file){"a", path + 2, "CREATE"}, 1, false));
 }
 
 static void leftovers_go_before_the_next_write(void **state)

@@ -34,7 +34,7 @@ static sl_write_stat stat_of(const struct operation *o, const struct sl_merge_co
                            .updated_compacted = (int64_t)counts->updated};
 }
 
-/* ---- the base file -------------------------------------------------------------------------------------  */
+/* ---- the base file ------------------------------------------------------------------------------------- */
 
 static struct sl_file_spec spec_of(const struct operation *o)
 {
@@ -48,42 +48,30 @@ static struct sl_file_spec spec_of(const struct operation *o)
                                  .prev_base_file = base ? base->name : NULL};
 }
 
-struct announcement {
-    struct sl_planned_file *files;
-    char (*names)[SL_FILE_NAME_BYTES];
-    size_t count;
-};
-
-/* The partition's name is the task's. */
-static void add_file(struct announcement *a, const struct operation *o)
+/* The partition's path is the task's. */
+static sl_status add_file(struct sl_file_plan *plan, sl_table *table, sl_txn *txn,
+                          const struct groundwork *ground, const json_t *task)
 {
-    struct sl_file_spec spec = spec_of(o);
-    char *name = a->names[a->count];
-    if (o->is_replaced)
-        return;
-    sl_file_spec_name(&spec, o->txn, name);
-    a->files[a->count++] =
-        (struct sl_planned_file){spec.partition, name, sl_file_marker(spec.prev_base_file)};
+    struct operation o;
+    SL_TRY(operation_open(table, txn, ground, task, 0, &o));
+    struct sl_file_spec spec = spec_of(&o);
+    if (!o.is_replaced)
+        sl_file_plan_add(plan, txn, &spec);
+    operation_free(&o);
+    return SL_OK;
 }
 
 sl_status compaction_announce(sl_table *table, sl_txn *txn, const struct groundwork *ground,
                               const json_t *const *tasks, size_t count)
 {
-    struct announcement a = {.files = sl_calloc(count + 1, sizeof *a.files),
-                             .names = sl_calloc(count + 1, sizeof *a.names)};
-    sl_status status = a.files && a.names ? SL_OK : sl_nomem();
-    for (size_t i = 0; i < count && !status; i++) {
-        struct operation o;
-        status = operation_open(table, txn, ground, tasks[i], 0, &o);
-        if (status)
-            break;
-        add_file(&a, &o);
-        operation_free(&o);
-    }
-    if (!status)
-        status = sl_txn_plan(txn, a.files, a.count);
-    sl_free(a.files);
-    sl_free(a.names);
+    struct sl_file_plan plan;
+    SL_TRY(sl_file_plan_init(count, &plan));
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < count; i++)
+        SL_GO(add_file(&plan, table, txn, ground, tasks[i]));
+    status = sl_file_plan_announce(&plan, txn);
+done:
+    sl_file_plan_free(&plan);
     return status;
 }
 

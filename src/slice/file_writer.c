@@ -1,6 +1,6 @@
 /*
  * The one way to write a data file: marker, Parquet with Hudi's footer entries (spec/write-path.md 4.1,
- * spec/lsm-layout.md 5), durable close, write stat.
+ * spec/lsm-layout.md 5), write stat. Durable it becomes in the background (table/txn_files.c).
  */
 #include "slice/slice_int.h"
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void name_of(const struct sl_file_spec *spec, const sl_txn *txn, struct s
     sl_file_name_build(parts, name);
 }
 
-void sl_file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name)
+void file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name)
 {
     struct sl_file_name parts;
     name_of(spec, txn, &parts, name);
@@ -105,7 +105,7 @@ sl_status sl_file_writer_exists(const sl_table *table, const sl_txn *txn, const 
 {
     char name[SL_FILE_NAME_BYTES], *relative, *path;
     sl_entry entry;
-    sl_file_spec_name(spec, txn, name);
+    file_spec_name(spec, txn, name);
     SL_TRY(sl_path_join(spec->partition, name, &relative));
     sl_status status = sl_table_path(table, relative, &path);
     sl_free(relative);
@@ -137,7 +137,7 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
 static sl_status open_file(sl_file_writer *w)
 {
     char *path;
-    struct sl_planned_file file = {w->partition, w->name, sl_file_marker(w->prev_base_file)};
+    struct sl_planned_file file = {w->partition, w->name, file_marker(w->prev_base_file)};
     SL_TRY(sl_txn_announce(w->txn, &file));
     SL_TRY(sl_table_path(w->table, w->relative, &path));
     sl_status status = sl_storage_create(w->table->storage, path, &w->output);

@@ -210,6 +210,7 @@ SL_MUST_USE sl_status sl_stream_project(sl_stream *in, const sl_type *schema, sl
 #define SL_SORTED_BY                                                                                         \
     "sluice.sorted_by" /* footer entry of files whose rows we sorted: value is the column's name */
 
+#define SL_FILE_NAME_BYTES 256
 struct sl_file_spec {
     enum sl_file_kind kind; /* BASE, LOG, DELETES, CDC */
     const char *partition, *file_id;
@@ -240,14 +241,17 @@ void sl_write_schema_free(sl_write_schema *schema); /* zero-initialised is fine 
 /* SL_E_UNSUPPORTED when not every Hudi reader of today reads the column's type (spec/parquet.md 10). `force`: the setting
  * sluice.parquet.force; then all pass. For columns that enter a table; those that it has stay. */
 SL_MUST_USE sl_status sl_file_type_check(const sl_field *column, bool force);
-#define SL_FILE_NAME_BYTES 256
-/* The name that the file will have. */
-void sl_file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name);
-/* What its marker says (spec/timeline.md 9.1). */
-SL_INLINE const char *sl_file_marker(const char *prev_base_file)
-{
-    return prev_base_file ? "MERGE" : "CREATE";
-}
+/* Files that are about to be written, at most so many, announced together and in the background (sl_txn_plan): adding one
+ * borrows its partition's path. */
+struct sl_file_plan {
+    struct sl_planned_file *files;
+    char (*names)[SL_FILE_NAME_BYTES];
+    size_t count;
+};
+SL_MUST_USE sl_status sl_file_plan_init(size_t most, struct sl_file_plan *out);
+void sl_file_plan_add(struct sl_file_plan *plan, const sl_txn *txn, const struct sl_file_spec *spec);
+SL_MUST_USE sl_status sl_file_plan_announce(const struct sl_file_plan *plan, sl_txn *txn);
+void sl_file_plan_free(struct sl_file_plan *plan);
 typedef struct sl_file_writer sl_file_writer;
 /* Announces the file by its marker, then opens it. */
 SL_MUST_USE sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
@@ -267,8 +271,8 @@ SL_MUST_USE sl_status sl_file_writer_copy(sl_file_writer *w, sl_parquet *source,
 const char *sl_file_writer_name(const sl_file_writer *w);
 uint64_t sl_file_writer_bytes(const sl_file_writer *w);
 int64_t sl_file_writer_rows(const sl_file_writer *w);
-/* Makes the file durable and adds its stat to the transaction; members of `stat` about names, places and
- * sizes are filled in here, the counts are the caller's. Frees w, also on failure. `bytes` may be NULL. */
+/* Hands the file to the transaction, which makes it durable before it commits, and adds its stat; members of `counts` about
+ * names, places and sizes are filled in here, the counts are the caller's. Frees w, also on failure. `bytes` may be NULL. */
 SL_MUST_USE sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, uint64_t *bytes);
 void sl_file_writer_abort(sl_file_writer *w); /* NULL is fine */
 
@@ -279,7 +283,7 @@ typedef struct sl_cdc_log sl_cdc_log;
 SL_MUST_USE sl_status sl_cdc_log_open(const sl_table *table, sl_txn *txn, const sl_write_schema *schema,
                                       const struct sl_file_spec *base, sl_cdc_log **out);
 const struct sl_change_sink *sl_cdc_log_sink(const sl_cdc_log *log); /* for the merge; NULL: none */
-/* Makes the logs durable. The base file's stat, which closes it next, names them; it borrows from the log. */
+/* Hands the logs to the transaction, as above. The base file's stat, which closes it next, names them; it borrows from the log. */
 SL_MUST_USE sl_status sl_cdc_log_finish(sl_cdc_log *log, sl_write_stat *base);
 void sl_cdc_log_free(sl_cdc_log *log); /* what was not finished is left to the transaction */
 

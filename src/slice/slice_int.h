@@ -14,6 +14,10 @@ struct file_options {
 };
 SL_MUST_USE sl_status file_options_load(const sl_table *table, const sl_type *rows, struct file_options *out);
 
+/* The name that the file will have. */
+void file_spec_name(const struct sl_file_spec *spec, const sl_txn *txn, char *name);
+/* What its marker says (spec/timeline.md 9.1). */
+SL_INLINE const char *file_marker(const char *prev_base_file) { return prev_base_file ? "MERGE" : "CREATE"; }
 /* As sl_file_writer_close, for a file that has no stat of its own: another one's names it. The path is the caller's. */
 SL_MUST_USE sl_status file_writer_close_named(sl_file_writer *w, struct sl_cdc_file *out);
 

@@ -2,13 +2,7 @@
  * rolled over or with deletes, announces itself. */
 #include "write/write_int.h"
 
-struct plan {
-    struct sl_planned_file *files;
-    char (*names)[SL_FILE_NAME_BYTES];
-    size_t count;
-};
-
-static sl_status add_group(struct plan *plan, struct flush *f, const struct router *r, size_t number,
+static sl_status add_group(struct sl_file_plan *plan, struct flush *f, const struct router *r, size_t number,
                            enum flush_way way)
 {
     struct write_group *g = &r->groups[number];
@@ -19,32 +13,23 @@ static sl_status add_group(struct plan *plan, struct flush *f, const struct rout
     struct sl_file_spec spec;
     bool known;
     SL_TRY(flush_first_file(&t, way, &spec, &known));
-    if (!known)
-        return SL_OK;
-    char *name = plan->names[plan->count];
-    sl_file_spec_name(&spec, f->txn, name);
-    plan->files[plan->count++] =
-        (struct sl_planned_file){t.partition, name, sl_file_marker(spec.prev_base_file)};
+    if (known)
+        sl_file_plan_add(plan, f->txn, &spec);
     return SL_OK;
-}
-
-static sl_status plan_files(struct plan *plan, struct flush *f, const struct router *r, const size_t *which,
-                            size_t count, enum flush_way way)
-{
-    for (size_t i = 0; i < count; i++)
-        SL_TRY(add_group(plan, f, r, which[i], way));
-    return sl_txn_plan(f->txn, plan->files, plan->count);
 }
 
 sl_status flush_plan(struct flush *f, const struct router *r, const size_t *which, size_t count,
                      enum flush_way way)
 {
+    struct sl_file_plan plan;
     if (count < 2)
         return SL_OK;
-    struct plan plan = {.files = sl_calloc(count, sizeof *plan.files),
-                        .names = sl_calloc(count, sizeof *plan.names)};
-    sl_status status = plan.files && plan.names ? plan_files(&plan, f, r, which, count, way) : sl_nomem();
-    sl_free(plan.files);
-    sl_free(plan.names);
+    SL_TRY(sl_file_plan_init(count, &plan));
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < count; i++)
+        SL_GO(add_group(&plan, f, r, which[i], way));
+    status = sl_file_plan_announce(&plan, f->txn);
+done:
+    sl_file_plan_free(&plan);
     return status;
 }

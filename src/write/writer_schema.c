@@ -99,7 +99,6 @@ done:
     return status;
 }
 
-/* Record key, then the columns; a delete's buffer has the delete log's columns instead. */
 int writer_key_column(const sl_table *table, const sl_type *columns)
 {
     const struct sl_keygen *keygen = &table->keygen;
@@ -109,6 +108,7 @@ int writer_key_column(const sl_table *table, const sl_type *columns)
     return at >= 0 && columns->fields[at].type->id == SL_STRING ? at : -1;
 }
 
+/* Record key, then the columns but for the one that is the key; a delete's buffer has the delete log's columns instead. */
 sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operation, const sl_type *columns,
                                const sl_type *current, const sl_type **out)
 {

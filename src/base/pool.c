@@ -224,9 +224,12 @@ static sl_status take_indexes(void *context, size_t worker)
 {
     struct shared_loop *loop = context;
     (void)worker;
-    for (size_t index; (index = atomic_fetch_add(&loop->next, 1)) < loop->count;)
-        SL_TRY(loop->work(loop->context, index));
-    return SL_OK;
+    sl_status status = SL_OK;
+    for (size_t index; !status && (index = atomic_fetch_add(&loop->next, 1)) < loop->count;)
+        status = loop->work(loop->context, index);
+    if (status)
+        atomic_store(&loop->next, loop->count); /* for the other workers, too */
+    return status;
 }
 
 sl_status sl_pool_for_some(sl_pool *pool, size_t workers, size_t count,

@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 static void assert_code(sl_status status, enum sl_code code)
@@ -696,6 +697,18 @@ static sl_status fail_from(void *context, size_t index)
     return index >= failing->fail_at ? sl_input("index %zu", index) : SL_OK;
 }
 
+/* Index 0 alone fails, once another worker is at work, too. */
+static sl_status fail_beside_another(void *context, size_t index)
+{
+    struct failing *failing = context;
+    atomic_fetch_add(&failing->calls, 1);
+    if (index > 0)
+        return SL_OK;
+    while (atomic_load(&failing->calls) < 2)
+        sched_yield();
+    return sl_input("index 0");
+}
+
 static void test_pool_returns_a_failure_and_stops(void **state)
 {
     (void)state;
@@ -706,6 +719,9 @@ static void test_pool_returns_a_failure_and_stops(void **state)
         assert_code(sl_pool_for(pool, 100000, fail_from, &failing), SL_E_INPUT);
         assert_true(atomic_load(&failing.calls) < 100000);
     }
+    struct failing first = {0};
+    assert_code(sl_pool_for_some(pool, 2, 10000000, fail_beside_another, &first), SL_E_INPUT);
+    assert_true(atomic_load(&first.calls) < 10000000);
     struct failing failing = {.fail_at = 3};
     sl_status status = sl_pool_for(NULL, 10, fail_from, &failing);
     assert_string_equal(sl_status_message(status), "index 3");

@@ -186,10 +186,14 @@ static sl_status open_base_only(struct assembly *a, sl_stream **out)
                                  .memory = a->memory,
                                  .batch_rows = SL_MERGE_BATCH_ROWS,
                                  .batch_bytes = o->batch_bytes};
+    sl_stream *rows;
     if (base->is_limited && base->rows.count == 0)
         return sl_stream_of_batches(o->schema, NULL, 0, out);
-    SL_TRY(sl_run_open(a->table, base->relative, &run, out));
-    return a->twins.count ? project(a, *out, out) : SL_OK;
+    SL_TRY(sl_run_open(a->table, base->relative, &run, &rows));
+    if (a->twins.count > 0)
+        return project(a, rows, out);
+    *out = rows;
+    return SL_OK;
 }
 
 static sl_status open_merged(struct assembly *a, sl_stream **out)

@@ -319,6 +319,41 @@ static void columns_stored_alike_are_read_once(void **state)
     assert_int_equal(pages[1], pages[0] + 2);
 }
 
+/* A stream is given only by success, at whatever allocation memory ends: of a base file alone, and with a log. */
+static void slices_open_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    sl_write_schema schema = write_schema(&t);
+    char instant[SL_INSTANT_BYTES], name[256];
+    const char *const lines[] = {ROW("a", "10", "base"), ROW("b", "10", "base"), NULL};
+    for (int with_log = 0; with_log < 2; with_log++) {
+        write_files(&t, &(struct file){with_log ? SL_FILE_LOG : SL_FILE_BASE, lines, NULL}, 1, instant, name);
+        sl_view view;
+        sl_read_slice slice;
+        bool found;
+        OK(sl_view_load(t.table, NULL, &view));
+        OK(sl_group_read_slice(&view.partitions[0].groups[0], false, &slice, &found));
+        sl_status status;
+        uint64_t nth = 0;
+        do {
+            sl_stream *rows = NULL;
+            sl_test_fail_allocation(++nth, false);
+            status = sl_slice_open(
+                t.table, &slice,
+                &(struct sl_slice_options){.schema = schema.full, .table_schema = schema.full}, &rows);
+            sl_test_fail_allocation(0, false);
+            assert_true(status ? !rows : rows != NULL);
+            sl_stream_close(rows);
+        } while (sl_status_ignore(status));
+        assert_true(nth > 50);
+        sl_read_slice_free(&slice);
+        sl_view_free(&view);
+    }
+    sl_write_schema_free(&schema);
+    table_gone(&t);
+}
+
 /* A log compaction takes the place of what it names: a later row of a lower ordering value still sees its delete. */
 static void compacted_logs_are_left_out(void **state)
 {
@@ -468,6 +503,7 @@ int main(void)
         cmocka_unit_test(aborted_files_vanish),
         cmocka_unit_test(slices_are_folded),
         cmocka_unit_test(columns_stored_alike_are_read_once),
+        cmocka_unit_test(slices_open_whole_or_not_at_all),
         cmocka_unit_test(compacted_logs_are_left_out),
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
         cmocka_unit_test(odd_logs_are_refused),

@@ -254,15 +254,13 @@ static sl_status reject_record(struct text_input *in, const struct text_record *
 }
 
 struct chunk {
-    bool bad[CHUNK_ROWS];
-    sl_status wrong[CHUNK_ROWS]; /* what the check says of the record: to be rejected in the next attempt */
-    int records;                 /* seen in the last attempt, bad ones too */
+    sl_status wrong[CHUNK_ROWS]; /* why a record is left out; NULL: it is not */
+    int records;                 /* seen in the last attempt, wrong ones too */
     size_t bytes;
     bool ended;
 };
 
-/* Reads the chunk's rows once. *clean false: a bad one was found, handed out and marked; try again without
- * it. */
+/* Reads the chunk's rows once. *clean false: a wrong one was found and marked; try again without it. */
 static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most, bool *clean)
 {
     bool has_rows = sl_batch_builder_rows(&in->rows) > 0;
@@ -279,23 +277,16 @@ static sl_status try_chunk(struct text_input *in, struct chunk *chunk, int most,
             break;
         chunk->bytes += record.len;
         int number = chunk->records++;
-        if (chunk->bad[number])
+        if (chunk->wrong[number])
             continue;
-        if (chunk->wrong[number]) {
-            sl_status why = chunk->wrong[number];
-            chunk->wrong[number] = SL_OK;
-            chunk->bad[number] = true;
-            SL_TRY(reject_record(in, &record, why));
-            continue;
-        }
         sl_status status = append_record(in, &record, &in->chunk);
         if (status == SL_OK)
             continue;
         if (sl_status_code(status) != SL_E_INPUT)
             return text_input_context(in, record.line, status);
-        chunk->bad[number] = true;
+        chunk->wrong[number] = status;
         *clean = false;
-        return reject_record(in, &record, status);
+        return SL_OK;
     }
     *clean = true;
     return SL_OK;
@@ -348,7 +339,7 @@ static sl_status check_rows(const struct text_input *in, const sl_batch *rows, s
     sl_status status = SL_OK;
     int64_t row = 0;
     for (int i = 0; i < chunk->records && !status; i++)
-        if (!chunk->bad[i])
+        if (!chunk->wrong[i])
             status = check_row(in, rows, row++, chunk, i, passed);
     if (!status && *passed) /* wrong together only */
         return all;
@@ -356,7 +347,7 @@ static sl_status check_rows(const struct text_input *in, const sl_batch *rows, s
     return status;
 }
 
-/* The chunk's good rows, after as many attempts as it has bad ones. */
+/* The chunk's good rows, after as many attempts as it has wrong ones. */
 static sl_status read_chunk(struct text_input *in, struct chunk *chunk, int most, sl_batch **out)
 {
     for (;;) {
@@ -378,19 +369,42 @@ static sl_status read_chunk(struct text_input *in, struct chunk *chunk, int most
     }
 }
 
+/* Hands out the wrong records of a chunk that was read, in the order of the input. */
+static sl_status reject_wrong(struct text_input *in, struct chunk *chunk)
+{
+    bool any = false;
+    for (int i = 0; i < chunk->records; i++)
+        any |= chunk->wrong[i] != SL_OK;
+    if (!any)
+        return SL_OK;
+    text_reader_rewind(&in->reader);
+    for (int i = 0; i < chunk->records; i++) {
+        struct text_record record;
+        bool found;
+        sl_status why = chunk->wrong[i];
+        SL_TRY(text_input_next(in, &record, &found));
+        chunk->wrong[i] = SL_OK;
+        if (why)
+            SL_TRY(reject_record(in, &record, why));
+    }
+    return SL_OK;
+}
+
 static sl_status append_chunk(struct text_input *in, int most, size_t *bytes, bool *ended)
 {
     struct chunk chunk = {0};
-    sl_batch *rows;
+    sl_batch *rows = NULL;
     text_reader_hold(&in->reader);
-    sl_status status = read_chunk(in, &chunk, most, &rows);
-    for (int i = 0; i < CHUNK_ROWS; i++)
-        sl_status_free(chunk.wrong[i]);
-    SL_TRY(status);
+    sl_status status = SL_OK;
+    SL_GO(read_chunk(in, &chunk, most, &rows));
+    SL_GO(reject_wrong(in, &chunk));
     text_reader_release(&in->reader);
     *bytes += chunk.bytes;
     *ended = chunk.ended;
     status = sl_batch_builder_append_range(&in->rows, rows, 0, rows->rows);
+done:
+    for (int i = 0; i < CHUNK_ROWS; i++)
+        sl_status_free(chunk.wrong[i]);
     sl_batch_unref(rows);
     return status;
 }

@@ -375,6 +375,46 @@ static void many_rejected_rows(void **state)
     sl_buf_free(&r.text);
 }
 
+static sl_status no_more_than_99(void *context, const sl_batch *rows)
+{
+    (void)context;
+    for (int64_t i = 0; i < rows->rows; i++)
+        if (sl_i64_at(rows->columns[0], i) > 99)
+            return sl_input("row %" PRId64 ": too large", i);
+    return SL_OK;
+}
+
+/* Wrong texts and wrong values are handed out as they come in the file, each once. */
+static void rejected_in_the_order_of_the_input(void **state)
+{
+    (void)state;
+    struct rejects r = {0};
+    struct sl_input_options options = {
+        .reject = keep_reject, .reject_context = &r, .rejected = &r.count, .check = no_more_than_99};
+    sl_buf text = {0}, want = {0};
+    char *rows;
+    ok(sl_buf_printf(&text, "a\n"));
+    for (int i = 0; i < 200; i++)
+        ok(sl_buf_printf(&text, "%s\n", i % 5 == 1 ? "1000" : i % 5 == 3 ? "x" : "7"));
+    ok(rows_of(file_of("t.csv", text.data, text.len), NULL, "a long", &options, &rows));
+    assert_int_equal(strlen(rows), 120 * strlen("{\"a\":7}\n"));
+    sl_free(rows);
+    for (int i = 0; i < 200; i++)
+        if (i % 5 == 1)
+            ok(sl_buf_printf(&want, "%d|1000|too large\n", i + 2));
+        else if (i % 5 == 3)
+            ok(sl_buf_printf(
+                &want,
+                "%d|x|column `a` (long): 'x' is not an integer (expected digits with an optional sign)\n",
+                i + 2));
+    assert_int_equal(r.text.len, want.len);
+    assert_memory_equal(r.text.data, want.data, want.len);
+    assert_int_equal(r.count, 80);
+    sl_buf_free(&text);
+    sl_buf_free(&want);
+    sl_buf_free(&r.text);
+}
+
 static sl_status refuse_reject(void *context, uint64_t line, const char *text, size_t len,
                                const char *message)
 {
@@ -1129,6 +1169,7 @@ int main(void)
         cmocka_unit_test(json_lines_errors),
         cmocka_unit_test(rejected_rows),
         cmocka_unit_test(many_rejected_rows),
+        cmocka_unit_test(rejected_in_the_order_of_the_input),
         cmocka_unit_test(a_reject_may_end_the_input),
         cmocka_unit_test(compressed_text),
         cmocka_unit_test(standard_input),

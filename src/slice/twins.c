@@ -13,7 +13,9 @@ static bool is_text(const sl_field *field)
     return field->type->id == SL_STRING || field->type->id == SL_BINARY;
 }
 
-static sl_status same_in_all(const struct slice_inputs *inputs, const char *a, const char *b, bool *same)
+/* Columns `a` and `b` of the schema. */
+static sl_status same_in_all(const struct slice_inputs *inputs, const sl_type *schema, size_t a, size_t b,
+                             bool *same)
 {
     *same = true;
     for (size_t i = 0; i < inputs->count && *same; i++) {
@@ -21,8 +23,8 @@ static sl_status same_in_all(const struct slice_inputs *inputs, const char *a, c
         if (input->is_deletes)
             continue;
         const sl_parquet *p = input->source->parquet;
-        int first = sl_type_field_index(sl_parquet_schema(p), a),
-            second = sl_type_field_index(sl_parquet_schema(p), b);
+        int first = sl_type_field_near(sl_parquet_schema(p), schema->fields[a].name, a),
+            second = sl_type_field_near(sl_parquet_schema(p), schema->fields[b].name, b);
         *same = first >= 0 && second >= 0;
         if (*same)
             SL_TRY_CTX(sl_parquet_same_columns(p, first, second, TWIN_BYTES_MOST, same), "file %s",
@@ -43,26 +45,33 @@ static bool may_have_twins(const struct slice_inputs *inputs)
     return rows;
 }
 
-static bool is_looked_at(const struct sl_merge_options *rules, const char *column)
+/* Meta columns always stay: sorting and merging know them by name. */
+static bool may_be_left_out(const sl_field *field, const struct sl_merge_options *rules)
 {
-    return rules && (sl_merge_looks_at(rules, column, true) || sl_merge_looks_at(rules, column, false));
+    for (size_t i = 0; i < SL_META_COLUMNS; i++)
+        if (strcmp(field->name, sl_meta_names[i]) == 0)
+            return false;
+    return is_text(field) && !(rules && (sl_merge_looks_at(rules, field->name, true) ||
+                                         sl_merge_looks_at(rules, field->name, false)));
 }
 
-/* The twin of column `c` that is read: one that the merge looks at, or one before it. */
-static sl_status find_twin(const struct slice_inputs *inputs, const struct sl_merge_options *rules,
-                           struct slice_twins *twins, size_t c)
+/* Which columns the meta column is read for. */
+static sl_status find_twins_of(const struct slice_inputs *inputs, const struct sl_merge_options *rules,
+                               struct slice_twins *twins, const char *meta)
 {
     const sl_field *fields = twins->schema->fields;
-    if (!is_text(&fields[c]) || is_looked_at(rules, fields[c].name))
+    int of = sl_type_field_index(twins->schema, meta);
+    if (of < 0)
         return SL_OK;
-    for (size_t i = 0; i < twins->schema->field_count && twins->of[c] < 0; i++) {
-        bool same, is_read = i < c ? twins->of[i] < 0 : is_looked_at(rules, fields[i].name);
-        if (i == c || !is_read || fields[i].type->id != fields[c].type->id)
+    for (size_t c = 0; c < twins->schema->field_count; c++) {
+        bool same;
+        if (twins->of[c] >= 0 || fields[c].type->id != fields[of].type->id ||
+            !may_be_left_out(&fields[c], rules))
             continue;
-        SL_TRY(same_in_all(inputs, fields[i].name, fields[c].name, &same));
+        SL_TRY(same_in_all(inputs, twins->schema, (size_t)of, c, &same));
         if (!same)
             continue;
-        twins->of[c] = (int)i;
+        twins->of[c] = of;
         twins->count++;
     }
     return SL_OK;
@@ -77,9 +86,8 @@ sl_status slice_twins_find(const sl_type *schema, const struct slice_inputs *inp
         out->of[c] = -1;
     if (!may_have_twins(inputs) || (rules && rules->partial != SL_PARTIAL_NONE))
         return SL_OK;
-    for (size_t c = 0; c < schema->field_count; c++)
-        SL_TRY(find_twin(inputs, rules, out, c));
-    return SL_OK;
+    SL_TRY(find_twins_of(inputs, rules, out, sl_meta_names[SL_META_RECORD_KEY]));
+    return find_twins_of(inputs, rules, out, sl_meta_names[SL_META_PARTITION_PATH]);
 }
 
 sl_status slice_twins_read(const struct slice_twins *twins, const sl_type **out)

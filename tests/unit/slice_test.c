@@ -424,6 +424,47 @@ static void runs_out_of_order_are_repaired_or_refused(void **state)
     table_gone(&t);
 }
 
+/* The key that rows are sorted by is read, whatever column of a base file is stored like it and stands before it. */
+static void key_column_is_never_left_out(void **state)
+{
+    (void)state;
+    struct test_table t = new_table();
+    char instant[SL_INSTANT_BYTES], name[256];
+    const char *const sorted[] = {ROW("a", "1", "v"), ROW("b", "1", "v"), NULL}, *const unsorted[] = {
+                                                                                     ROW("b", "1", "v"),
+                                                                                     ROW("a", "1", "v"),
+                                                                                     NULL};
+    write_files(&t, &(struct file){SL_FILE_BASE, sorted, NULL}, 1, instant, name);
+    put_foreign(&t, name, unsorted, NULL);
+    set_order(&t, "repair");
+    sl_view view;
+    sl_read_slice slice;
+    bool found;
+    const sl_type *keys;
+    sl_write_schema schema = write_schema(&t);
+    sl_stream *rows;
+    sl_batch *batch;
+    OK(sl_schema_parse("k string, _hoodie_record_key string", &keys));
+    OK(sl_view_load(t.table, NULL, &view));
+    OK(sl_group_read_slice(&view.partitions[0].groups[0], false, &slice, &found));
+    OK(sl_slice_open(
+        t.table, &slice,
+        &(struct sl_slice_options){.schema = keys, .table_schema = schema.full, .keys_needed = true}, &rows));
+    OK(sl_stream_next(rows, &batch));
+    for (int64_t row = 0; row < 2; row++)
+        for (size_t c = 0; c < 2; c++) {
+            size_t len;
+            assert_memory_equal(sl_bytes_at(batch->columns[c], row, &len), row ? "b" : "a", 1);
+        }
+    sl_batch_unref(batch);
+    sl_stream_close(rows);
+    sl_read_slice_free(&slice);
+    sl_view_free(&view);
+    sl_write_schema_free(&schema);
+    sl_type_unref(keys);
+    table_gone(&t);
+}
+
 /* G-9 */
 static void odd_logs_are_refused(void **state)
 {
@@ -506,6 +547,7 @@ int main(void)
         cmocka_unit_test(slices_open_whole_or_not_at_all),
         cmocka_unit_test(compacted_logs_are_left_out),
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
+        cmocka_unit_test(key_column_is_never_left_out),
         cmocka_unit_test(odd_logs_are_refused),
         cmocka_unit_test(many_logs_keep_to_the_budget),
     };

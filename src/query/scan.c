@@ -34,7 +34,9 @@ static sl_status pick(const sl_type *from, const sl_strings *names, const sl_typ
     for (size_t i = 0; i < names->count; i++) {
         int at = sl_type_field_index(from, names->items[i]);
         if (at < 0) {
+            const char *nearest = sl_type_field_alike(from, names->items[i]);
             status = sl_input("column %s: the table has none of that name", names->items[i]);
+            status = nearest ? sl_hint(status, "did you mean %s?", nearest) : status;
             goto done;
         }
         fields[i] = from->fields[at];
@@ -309,6 +311,7 @@ sl_status scan_result_stream(const sl_runtime *runtime, sl_read_stats *stats, sl
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 #define LOOKUP_KEYS_MAX 1000 /* more are found faster by reading on */
+#define FEW_ROWS        8192 /* a limit up to a page or two */
 
 /* An expression that leaves a few keys possible is a lookup, filtered by the rest of it; which looks at no order, though. */
 static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_stream **out)
@@ -323,6 +326,7 @@ static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_
                                out);
     struct sl_slice_options o = {.schema = s->read_schema,
                                  .table_schema = s->table_schema,
+                                 .few_rows = s->few_rows,
                                  .filter = s->where && s->prunes ? &s->filter : NULL,
                                  .stats = s->stats,
                                  .memory = s->memory,
@@ -394,6 +398,7 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     SL_NEW(s);
     s->table = table;
     s->stats = stats;
+    s->few_rows = options->limit >= 0 && options->limit <= FEW_ROWS;
     sl_status status = sl_slice_memory_new(&table->runtime, true, &s->memory);
     if (!status)
         status = scan_load(s, options);

@@ -27,6 +27,7 @@ struct scan {
     sl_expr *where;
     sl_strings where_columns;
     bool prunes; /* sluice.scan.pruning */
+    bool few_rows;
     struct sl_row_filter filter;
     bool key_is_field; /* the record key is the text of its one field */
     sl_key_set keys;   /* the keys that `where` leaves possible */

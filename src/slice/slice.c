@@ -152,7 +152,7 @@ static sl_status leave_out_twins(struct assembly *a, bool merges)
 {
     struct sl_merge_options rules;
     const sl_type *schema = merges ? a->schema : a->options->schema;
-    if (a->options->changes)
+    if (a->options->changes || a->options->few_rows)
         return SL_OK;
     if (merges)
         SL_TRY(sl_table_rules(a->table, schema, &rules));

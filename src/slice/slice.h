@@ -92,6 +92,7 @@ struct sl_slice_options {
     const sl_type *schema;       /* columns of the result, meta columns included where wanted */
     const sl_type *table_schema; /* all columns of the table, meta columns included */
     bool keys_needed;            /* the result must be in key order even if there is nothing to merge */
+    bool few_rows;               /* maybe only the first ones are read: no file is looked at beforehand to save later */
     const struct sl_row_filter *filter; /* rows that may be left out; NULL: none */
     sl_read_stats *stats;               /* NULL: not counted */
     struct sl_merge_counts *counts;     /* of the merge; NULL */

@@ -9,8 +9,8 @@
 sl_status array_cast(sl_array *array, const sl_type *to, int64_t *bad_row, sl_array **out);
 /* The same for the value of a field, where null may be forbidden. `parent_validity` may be NULL; values under a null
  * parent are not looked at for null. */
-sl_status array_field_cast(sl_array *array, const sl_field *field, const uint8_t *parent_validity, int64_t *bad_row,
-                           sl_array **out);
+sl_status array_field_cast(sl_array *array, const sl_field *field, const uint8_t *parent_validity,
+                           int64_t *bad_row, sl_array **out);
 /* SL_E_INPUT "<from> cannot become <to>". */
 sl_status cast_refused(const sl_type *from, const sl_type *to);
 
@@ -21,7 +21,8 @@ sl_status cast_does_not_fit(const sl_array *array, int64_t row, const sl_type *t
 sl_buffer *cast_shared(sl_buffer *buffer); /* a reference; NULL is fine */
 /* An array of `to` with the source's validity and new values (taken over). */
 sl_status cast_with_values(const sl_array *array, const sl_type *to, sl_buffer *values, sl_array **out);
-sl_status cast_retype(const sl_array *array, const sl_type *to, sl_array **out); /* same layout, another type */
+sl_status cast_retype(const sl_array *array, const sl_type *to,
+                      sl_array **out); /* same layout, another type */
 sl_status cast_values_new(int64_t length, size_t width, sl_buffer **out);
 
 /* ---- kinds of casts ------------------------------------------------------------------------------------ */

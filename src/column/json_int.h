@@ -9,7 +9,7 @@
 struct json_scan {
     const uint8_t *text;
     size_t len, pos;
-    unsigned depth;  /* open arrays and objects */
+    unsigned depth;   /* open arrays and objects */
     sl_buf unescaped; /* the last string that had escapes */
     sl_buf keys;      /* a stack of the keys of open maps, to find duplicates */
 };

@@ -32,8 +32,10 @@ struct sl_heads {
     /* of each key 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that
      * all keys of all sources begin with */
     const uint64_t *prefix;
-    const uint8_t *repeats; /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
-    int64_t row, rows;      /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */
+    const uint8_t
+        *repeats; /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
+    int64_t row,
+        rows;   /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */
     bool whole; /* no key says more than its prefix: equal prefixes of two such sources mean equal keys */
 };
 /* Loads the records that follow the last one of `source`, heads[source] of the tree: row 0 is its head. */
@@ -164,9 +166,9 @@ struct sl_merge_counts {
     uint64_t rows_out;    /* data rows of the result */
     uint64_t deletes_in;  /* rows of delete runs and marked rows, of rows_in */
     uint64_t deletes_out; /* delete records of sl_merge_operands */
-    uint64_t updated;     /* keys of base rows that yield another row: replaced, filled up, or one of several */
-    uint64_t inserted;    /* keys without a base row that yield a row */
-    uint64_t deleted;     /* base keys that yield nothing (or a delete) */
+    uint64_t updated;  /* keys of base rows that yield another row: replaced, filled up, or one of several */
+    uint64_t inserted; /* keys without a base row that yield a row */
+    uint64_t deleted;  /* base keys that yield nothing (or a delete) */
     uint64_t comparisons;
     uint64_t gallop_rows; /* rows copied as stretches without a comparison each */
 };

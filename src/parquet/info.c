@@ -72,8 +72,8 @@ sl_status sl_parquet_chunk_info(const sl_parquet *p, size_t group, size_t leaf,
     return SL_OK;
 }
 
-void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index, const char **key,
-                                   const char **value)
+void sl_parquet_chunk_key_value_at(const sl_parquet *p, size_t group, size_t leaf, size_t index,
+                                   const char **key, const char **value)
 {
     const struct parquet_key_value *kv = &p->meta.row_groups[group].columns[leaf].meta.key_values[index];
     *key = kv->key;

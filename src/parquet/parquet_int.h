@@ -6,11 +6,11 @@
 #include "parquet/parquet.h"
 #include "parquet/thrift.h"
 
-#define PARQUET_MAGIC       "PAR1"
+#define PARQUET_MAGIC "PAR1"
 /* Seals the footers of our files (footer_checksum.c); the value that stands there until then. */
 #define PARQUET_FOOTER_CHECKSUM "sluice.footer.crc32"
 #define PARQUET_FOOTER_UNSEALED "00000000"
-#define PARQUET_NESTING_MAX 64 /* groups inside groups; keeps levels in a byte */
+#define PARQUET_NESTING_MAX     64 /* groups inside groups; keeps levels in a byte */
 
 /* Bits that hold a level (or a dictionary index) of at most `max`. */
 SL_INLINE int parquet_bit_width(uint32_t max) { return max ? 64 - sl_clz64(max) : 0; }

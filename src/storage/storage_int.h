@@ -88,7 +88,8 @@ SL_MUST_USE sl_status local_open(sl_storage *storage, const char *path, sl_file 
 SL_MUST_USE sl_status local_create(sl_storage *storage, const char *path, sl_output **out);
 SL_MUST_USE sl_status local_create_if_absent(sl_storage *storage, const char *path, const void *data,
                                              size_t len);
-SL_MUST_USE sl_status local_create_empty(sl_storage *storage, char *const *paths, size_t count, const char *top);
+SL_MUST_USE sl_status local_create_empty(sl_storage *storage, char *const *paths, size_t count,
+                                         const char *top);
 SL_MUST_USE sl_status local_replace(sl_storage *storage, const char *path, const void *data, size_t len);
 SL_MUST_USE sl_status local_delete(sl_storage *storage, const char *path);
 SL_MUST_USE sl_status local_delete_tree(sl_storage *storage, const char *path);

@@ -21,8 +21,8 @@ sl_status cast_does_not_fit(const sl_array *array, int64_t row, const sl_type *t
 sl_buffer *cast_shared(sl_buffer *buffer); /* a reference; NULL is fine */
 /* An array of `to` with the source's validity and new values (taken over). */
 sl_status cast_with_values(const sl_array *array, const sl_type *to, sl_buffer *values, sl_array **out);
-sl_status cast_retype(const sl_array *array, const sl_type *to,
-                      sl_array **out); /* same layout, another type */
+/* Same layout, another type. */
+sl_status cast_retype(const sl_array *array, const sl_type *to, sl_array **out);
 sl_status cast_values_new(int64_t length, size_t width, sl_buffer **out);
 
 /* ---- kinds of casts ------------------------------------------------------------------------------------ */

@@ -32,10 +32,10 @@ struct sl_heads {
     /* of each key 8 bytes that order as the keys do, where they differ: key_prefix(key, len), or of what follows bytes that
      * all keys of all sources begin with */
     const uint64_t *prefix;
-    const uint8_t
-        *repeats; /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
-    int64_t row,
-        rows;   /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */
+    /* bit i: record i + 1 has the key of record i; NULL: no two neighbours have the same */
+    const uint8_t *repeats;
+    /* the head is record `row`, which the tree counts up; rows 0: the source is exhausted */
+    int64_t row, rows;
     bool whole; /* no key says more than its prefix: equal prefixes of two such sources mean equal keys */
 };
 /* Loads the records that follow the last one of `source`, heads[source] of the tree: row 0 is its head. */

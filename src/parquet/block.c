@@ -92,7 +92,7 @@ static size_t class_of(size_t size, unsigned *class)
 {
     unsigned bits = 63 - (unsigned)sl_clz64(size);
     size_t quarter = (size_t)1 << (bits - 2), rounded = (size + quarter - 1) & ~(quarter - 1);
-    *class = (bits * 4 + (unsigned)((rounded >> (bits - 2)) & 7)) & (CLASSES - 1);
+    *class = (bits * 4 + (unsigned)(rounded >> (bits - 2))) & (CLASSES - 1);
     return rounded;
 }
 

@@ -1163,9 +1163,30 @@ static void codecs_check_sizes(void **state)
     parquet_decompressor_free(&d);
 }
 
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* A block serves whatever is rounded up to its size, whichever blocks were given back in between. */
+static void test_blocks_are_used_again(void **state)
+{
+    (void)state;
+    sl_parquet_memory *memory;
+    OK(sl_parquet_memory_new((size_t)1 << 20, &memory));
+    for (size_t bytes = 4096; bytes <= 1 << 17; bytes *= 2) {
+        void *block = parquet_block_alloc(memory, 2 * bytes - 1),
+             *other = parquet_block_alloc(memory, bytes / 2);
+        assert_true(block && other);
+        parquet_block_free(block);
+        parquet_block_free(other);
+        assert_ptr_equal(parquet_block_alloc(memory, 2 * bytes), block);
+        parquet_block_free(block);
+    }
+    sl_parquet_memory_unref(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_are_used_again),
         cmocka_unit_test(every_sample_matches),
         cmocka_unit_test(unmapped_files_match),
         cmocka_unit_test(row_ranges_give_their_rows),

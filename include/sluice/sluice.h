@@ -210,7 +210,7 @@ SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e); /* b
 SLUICE_API int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e);
 /* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time; the
  * caller releases it before the scan. get_next returns an errno value on failure and get_last_error the
- * message. */
+ * message; a line "hint: ..." may follow. */
 SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows, sluice_error *e);
 
 typedef struct sluice_scan_stats {

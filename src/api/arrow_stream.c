@@ -12,10 +12,12 @@ struct exported {
     char error[2048];
 };
 
-/* The interface speaks errno; the message says the rest. */
+/* The interface speaks errno; the message says the rest, a hint in a line of its own. */
 static int failed(struct exported *x, sl_status status)
 {
-    snprintf(x->error, sizeof x->error, "%s", sl_status_message(status));
+    const char *hint = sl_status_hint(status);
+    snprintf(x->error, sizeof x->error, "%s%s%s", sl_status_message(status), hint ? "\nhint: " : "",
+             hint ? hint : "");
     enum sl_code code = sl_status_code(status);
     sl_status_free(status);
     return code == SL_E_MEMORY ? ENOMEM : code == SL_E_CANCELLED ? ECANCELED : code == SL_E_IO ? EIO : EINVAL;

@@ -198,6 +198,8 @@ int fail(const struct args *args, const char *format, ...) CLI_FORMAT(2, 3);
 int fail_usage(const struct args *args, const char *format, ...) CLI_FORMAT(2, 3);
 /* The library's message and hint; the status that its code stands for. */
 int fail_error(const struct args *args, const sluice_error *e);
+/* What a stream of the library says of its failure, as the calls say it. */
+void stream_error(struct ArrowArrayStream *rows, sluice_error *e);
 void hint(const char *format, ...) CLI_FORMAT(1, 2);
 /* A message that is no error; nothing with --quiet. */
 void note(const struct args *args, const char *format, ...) CLI_FORMAT(2, 3);

@@ -1,5 +1,5 @@
 /* query, and the printing of rows that inspect shares. */
-#include "cli.h"
+#include "inputs.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,16 +173,46 @@ int print_rows(const struct args *args, struct ArrowArrayStream *rows, uint64_t 
 
 /* ---- query --------------------------------------------------------------------------------------------- */
 
+/* The columns that the table had at --as-of, meta columns among them: a table gains columns, and a scan knows no younger ones. */
+static int schema_as_of(const struct args *args, sluice_table *table, struct ArrowSchema *out)
+{
+    sluice_scan *scan;
+    struct ArrowArrayStream rows;
+    sluice_error e = {0};
+    if (sluice_scan_new(table, &scan, &e))
+        return fail_error(args, &e);
+    int status = STATUS_DONE;
+    if (sluice_scan_as_of(scan, args->values[OPT_AS_OF], &e) || sluice_scan_limit(scan, 0, &e) ||
+        sluice_scan_stream(scan, &rows, &e)) {
+        status = fail_error(args, &e);
+    } else {
+        if (rows.get_schema(&rows, out)) {
+            stream_error(&rows, &e);
+            status = fail_error(args, &e);
+        }
+        rows.release(&rows);
+    }
+    sluice_scan_free(scan);
+    return status;
+}
+
+static int schema_of_table(const struct args *args, sluice_table *table, struct ArrowSchema *out)
+{
+    sluice_error e = {0};
+    return sluice_table_schema(table, out, &e) ? fail_error(args, &e) : STATUS_DONE;
+}
+
 static int data_columns(const struct args *args, sluice_table *table, char ***names, size_t *count)
 {
     struct ArrowSchema schema;
-    sluice_error e = {0};
-    if (sluice_table_schema(table, &schema, &e))
-        return fail_error(args, &e);
-    *count = (size_t)schema.n_children;
-    *names = cli_alloc((*count + 1) * sizeof **names);
-    for (size_t i = 0; i < *count; i++)
-        (*names)[i] = cli_copy(schema.children[i]->name);
+    int status =
+        given(args, OPT_AS_OF) ? schema_as_of(args, table, &schema) : schema_of_table(args, table, &schema);
+    if (status)
+        return status;
+    *names = cli_alloc(((size_t)schema.n_children + 1) * sizeof **names);
+    for (int64_t i = 0; i < schema.n_children; i++)
+        if (!is_meta_column(schema.children[i]->name))
+            (*names)[(*count)++] = cli_copy(schema.children[i]->name);
     schema.release(&schema);
     return STATUS_DONE;
 }

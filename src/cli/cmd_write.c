@@ -123,8 +123,8 @@ static int open_writer(struct write_run *w, struct ArrowArrayStream *rows)
     struct ArrowSchema schema = {0};
     sluice_error e = {0};
     if (rows->get_schema(rows, &schema)) {
-        const char *why = rows->get_last_error(rows);
-        return fail(w->args, "the columns of the input: %s", why ? why : "unknown");
+        stream_error(rows, &e);
+        return fail_error(w->args, &e);
     }
     int code = sluice_writer_open(w->table, w->operation, &schema, &w->writer, &e);
     schema.release(&schema);
@@ -141,11 +141,9 @@ static int append_batches(struct write_run *w, const struct input *input, struct
         sluice_error e = {0};
         if (interrupted())
             e.code = SLUICE_E_CANCELLED;
-        else if (rows->get_next(rows, &batch)) {
-            const char *why = rows->get_last_error(rows);
-            e.code = SLUICE_E_INPUT;
-            snprintf(e.message, sizeof e.message, "%s", why ? why : "cannot be read");
-        } else if (!batch.release)
+        else if (rows->get_next(rows, &batch))
+            stream_error(rows, &e);
+        else if (!batch.release)
             return STATUS_DONE;
         else if (sluice_writer_append(w->writer, &batch, &e) && input) {
             sluice_error inner = e;

@@ -188,9 +188,8 @@ static int schema_of_text(const struct args *args, const struct input *input, st
         return code;
     code = rows.get_schema(&rows, out);
     if (code) {
-        const char *why = rows.get_last_error(&rows);
-        e->code = code = SLUICE_E_INPUT;
-        snprintf(e->message, sizeof e->message, "%s", why ? why : "no columns");
+        stream_error(&rows, e);
+        code = e->code;
     }
     rows.release(&rows);
     return code;
@@ -212,7 +211,7 @@ int input_look(const struct args *args, struct input *input)
     return code ? input_error(args, input, &e) : STATUS_DONE;
 }
 
-static bool is_meta(const char *name)
+bool is_meta_column(const char *name)
 {
     static const char *const names[] = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key",
                                         "_hoodie_partition_path", "_hoodie_file_name"};
@@ -270,17 +269,18 @@ void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out)
 {
     borrowed_begin(out, (size_t)found->n_children);
     for (int64_t i = 0; i < found->n_children; i++)
-        if (!is_meta(found->children[i]->name)) {
+        if (!is_meta_column(found->children[i]->name)) {
             struct ArrowSchema *field = borrowed_add(out, found->children[i]);
             if (strcmp(field->format, "n") == 0) /* a column without a single value */
                 make_text(field);
         }
 }
 
-/* Text from standard input that is not looked at: the table's columns are what can come. */
+/* Text that is not looked at: the table's columns are what can come. What would be inferred of JSON lines is not asked, and may
+ * not even fit together ("Infinity" beside numbers). */
 static bool is_unseen(const struct input *input, bool streaming)
 {
-    return strcmp(input->path, "-") == 0 && (is_jsonl(input) || (streaming && is_csv(input)));
+    return is_jsonl(input) || (strcmp(input->path, "-") == 0 && streaming && is_csv(input));
 }
 
 /* The type of a column: the table's, or else the file's. */
@@ -288,7 +288,7 @@ static void want(struct borrowed_schema *out, const struct input *input, const s
                  const struct ArrowSchema *table, enum input_use use)
 {
     const struct ArrowSchema *known = field_named(table, field->name);
-    if (is_meta(field->name) || field_named(&out->schema, field->name))
+    if (is_meta_column(field->name) || field_named(&out->schema, field->name))
         return;
     struct ArrowSchema *copy = borrowed_add(out, known ? known : field);
     if (!known && (strcmp(field->format, "n") == 0 || (use == INPUT_FOR_KEYS && is_csv(input))))
@@ -333,8 +333,8 @@ int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
         fields += inputs[i].found.n_children;
     borrowed_begin(out, (size_t)fields);
     for (size_t i = 0; i < count; i++) {
-        bool takes_all = is_jsonl(&inputs[i]) || is_unseen(&inputs[i], streaming);
-        for (int64_t f = 0; takes_all && use == INPUT_FOR_ROWS && f < table->n_children; f++)
+        for (int64_t f = 0;
+             is_unseen(&inputs[i], streaming) && use == INPUT_FOR_ROWS && f < table->n_children; f++)
             want(out, &inputs[i], table->children[f], table, use);
         for (int64_t f = 0; f < inputs[i].found.n_children; f++)
             want(out, &inputs[i], inputs[i].found.children[f], table, use);

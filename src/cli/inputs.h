@@ -37,6 +37,8 @@ void inputs_close(struct input *inputs, size_t count);
 
 /* The columns of the file, with types that a table may have. Standard input is copied to a temporary file for it. */
 int input_look(const struct args *args, struct input *input);
+/* Whether it is one of Hudi's own, which every row has. */
+bool is_meta_column(const char *name);
 /* The columns for a table made of a file that has `found`: all but Hudi's own. */
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
 /* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that

@@ -160,6 +160,18 @@ int fail_error(const struct args *args, const sluice_error *e)
     return e->code == SLUICE_E_BUSY || e->code == SLUICE_E_CONFLICT ? STATUS_CONFLICT : STATUS_FAILED;
 }
 
+void stream_error(struct ArrowArrayStream *rows, sluice_error *e)
+{
+    const char *why = rows->get_last_error(rows), *second = why ? strstr(why, "\nhint: ") : NULL;
+    *e = (sluice_error){.code = SLUICE_E_INPUT};
+    snprintf(e->message, sizeof e->message, "%s", why ? why : "cannot be read");
+    if (second) {
+        snprintf(e->hint, sizeof e->hint, "%s", second + strlen("\nhint: "));
+        if ((size_t)(second - why) < sizeof e->message)
+            e->message[second - why] = '\0';
+    }
+}
+
 int fail_json(const struct args *args, const json_error_t *e)
 {
     return fail(args, "the library's description: %s", e->text);

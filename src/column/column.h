@@ -79,6 +79,8 @@ bool sl_type_equal(const sl_type *a, const sl_type *b); /* layout and meaning; n
 int sl_type_field_index(const sl_type *structure, const char *name);
 /* The same; `guess` is looked at first. For all fields of a wide struct, which mostly stand in the same order elsewhere. */
 int sl_type_field_near(const sl_type *structure, const char *name, size_t guess);
+/* The name of a field that is spelt about like that, for hints; NULL: none is. */
+const char *sl_type_field_alike(const sl_type *structure, const char *name);
 /* Text for messages and `info`: "long", "decimal(10,2)", "list<struct<a: int>>". The caller frees. */
 SL_MUST_USE sl_status sl_type_text(const sl_type *type, char **out);
 /* Parses 'id long, name string, price decimal(10,2), tags list<string>, m map<string, int>, s struct<a: int not null>'

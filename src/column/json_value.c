@@ -131,7 +131,7 @@ static int hex_value(char c)
                                   : -1;
 }
 
-static bool hex_decode(const char *text, size_t len, uint8_t *out, size_t *out_len)
+bool hex_decode(const char *text, size_t len, uint8_t *out, size_t *out_len)
 {
     if (len % 2 != 0)
         return false;

@@ -52,6 +52,9 @@ double half_to_double(uint16_t bits);
 sl_status decimal_text(sl_i128 unscaled, int32_t scale, sl_buf *out); /* plain notation, exactly `scale` decimals */
 sl_status date_text(int64_t days, sl_buf *out);                       /* YYYY-MM-DD */
 
+/* Pairs of hexadecimal digits to bytes; `out` takes len / 2. False: they are none. */
+bool hex_decode(const char *text, size_t len, uint8_t *out, size_t *out_len);
+
 /* At most 40 bytes of a text, printable, for messages; `out` needs TEXT_EXCERPT_BYTES. Returns out. */
 #define TEXT_EXCERPT_BYTES 48
 const char *text_excerpt(const char *text, size_t len, char *out);

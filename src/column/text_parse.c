@@ -388,6 +388,29 @@ static sl_status null_append_text(sl_builder *b, const char *text, size_t len)
     return sl_builder_null(b);
 }
 
+static sl_status bytes_append(sl_builder *b, const sl_type *type, const void *bytes, size_t len)
+{
+    if (type->id == SL_FIXED && len != (size_t)type->width)
+        return sl_input("%zu bytes where the type has %d", len, type->width);
+    return sl_builder_bytes(b, bytes, len);
+}
+
+/* The bytes themselves, or the form in which value_text writes them. */
+static sl_status binary_append_text(sl_builder *b, const sl_type *type, const char *text, size_t len)
+{
+    if (len < 4 || memcmp(text, "hex:", 4) != 0)
+        return bytes_append(b, type, text, len);
+    uint8_t *decoded = sl_malloc(len);
+    if (!decoded)
+        return sl_nomem();
+    size_t decoded_len;
+    sl_status status = hex_decode(text + 4, len - 4, decoded, &decoded_len)
+                           ? bytes_append(b, type, decoded, decoded_len)
+                           : not_a("binary value", text, len, "pairs of hexadecimal digits behind \"hex:\"");
+    sl_free(decoded);
+    return status;
+}
+
 sl_status sl_builder_text(sl_builder *b, const char *text, size_t len)
 {
     const sl_type *type = builder_type(b);
@@ -412,11 +435,8 @@ sl_status sl_builder_text(sl_builder *b, const char *text, size_t len)
     case SL_STRING:
         return string_append_text(b, type, text, len);
     case SL_BINARY:
-        return sl_builder_bytes(b, text, len);
     case SL_FIXED:
-        if (len != (size_t)type->width)
-            return sl_input("%zu bytes where the type has %d", len, type->width);
-        return sl_builder_bytes(b, text, len);
+        return binary_append_text(b, type, text, len);
     case SL_LIST:
     case SL_MAP:
     case SL_STRUCT:

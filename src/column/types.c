@@ -228,6 +228,20 @@ int sl_type_field_near(const sl_type *structure, const char *name, size_t guess)
     return sl_type_field_index(structure, name);
 }
 
+const char *sl_type_field_alike(const sl_type *structure, const char *name)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(name) / 3 + 2;
+    for (size_t i = 0; i < structure->field_count; i++) {
+        size_t distance = sl_edit_distance(name, structure->fields[i].name);
+        if (distance < best) {
+            best = distance;
+            nearest = structure->fields[i].name;
+        }
+    }
+    return nearest;
+}
+
 size_t sl_type_value_bytes(const sl_type *type)
 {
     switch (type->id) {

@@ -53,15 +53,7 @@ sl_status expr_constant(struct sl_expr *e, enum expr_truth truth, struct expr_no
 
 static sl_status unknown_column(const sl_type *within, const char *name, size_t at)
 {
-    const char *nearest = NULL;
-    size_t best = strlen(name) / 3 + 2;
-    for (size_t i = 0; i < within->field_count; i++) {
-        size_t distance = sl_edit_distance(name, within->fields[i].name);
-        if (distance < best) {
-            best = distance;
-            nearest = within->fields[i].name;
-        }
-    }
+    const char *nearest = sl_type_field_alike(within, name);
     sl_status status = expr_error(at, "no column %s", name);
     return nearest ? sl_hint(status, "did you mean %s?", nearest) : status;
 }

@@ -22,15 +22,7 @@ sl_status input_unknown_column(const sl_type *wanted, const char *name, size_t l
     if (!text)
         return sl_nomem();
     sl_status status = sl_input("column `%s` is not one of the table", text);
-    const char *nearest = NULL;
-    size_t best = len / 3 + 1;
-    for (size_t i = 0; i < wanted->field_count; i++) {
-        size_t distance = sl_edit_distance(text, wanted->fields[i].name);
-        if (distance <= best) {
-            best = distance;
-            nearest = wanted->fields[i].name;
-        }
-    }
+    const char *nearest = sl_type_field_alike(wanted, text);
     if (nearest)
         status = sl_hint(status, "is `%s` meant?", nearest);
     sl_free(text);

@@ -342,4 +342,27 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
     fi
 fi
 
+# ---- what a query writes can be written into a table again ----
+
+printf '{"id":1,"f":1.5,"x":"hex:00ff"}\n{"id":2,"f":"-Infinity","x":null}\n{"id":3,"f":"NaN","x":""}\n' >round.jsonl
+for format in csv jsonl; do
+    run 0 "$format: a table to fill" "$SLUICE" create $format --schema 'id int, f double, x binary' --key id --buckets 1
+    also 0 "$SLUICE" upsert $format round.jsonl
+    run 0 "$format: out and in again, whatever the types of the file's own rows would be" "$SLUICE" query $format -o out.$format
+    also 0 "$SLUICE" insert-overwrite-table $format out.$format
+    also 0 "$SLUICE" query $format --format canonical --columns id,f,x
+    out_has '{"f":1.5,"id":1,"x":"hex:00ff"}'
+    out_has '{"f":"-Infinity","id":2,"x":null}'
+    out_has '{"f":"NaN","id":3,"x":"hex:"}'
+done
+run 1 'JSON lines of a file bring no columns' sh -c "echo '{\"id\":4,\"ff\":1}' >more.jsonl; \"$SLUICE\" upsert csv more.jsonl"
+err_has 'more.jsonl: line 1: column `ff` is not one of the table'
+err_has 'hint: is `f` meant?'
+run 0 'an instant before a column came: all columns of then' sh -c "echo 'id,f,x,more
+1,1,,a' >more.csv; \"$SLUICE\" upsert csv more.csv"
+also 0 sh -c "\"$SLUICE\" query csv --where id=1 --format jsonl --as-of \$(\"$SLUICE\" timeline csv --json | sed 's/^\[{\"instant\":\"\([0-9]*\)\".*/\1/')"
+out_has '^{"id":1,"f":1.5,"x":"AP8="}$'
+run 1 'a column that is not there' "$SLUICE" query csv --columns id,mare
+err_has 'hint: did you mean more?'
+
 finish

@@ -181,6 +181,8 @@ static void test_cells(void **state)
         {"string", "", ""},
         {"string", " \"x\" ", " \"x\" "},
         {"binary", "a\xff", "hex:61ff"},
+        {"binary", "hex:61FF00", "hex:61ff00"},
+        {"binary", "hex:", "hex:"},
         {"list<int>", "[1, null,3] ", "[1,null,3]"},
         {"struct<a: int, b: string>", "{\"b\":\"x\"}", "{\"a\":null,\"b\":\"x\"}"},
         {"map<int, string>", "{\"1\":\"x\"}", "{\"1\":\"x\"}"},
@@ -189,6 +191,8 @@ static void test_cells(void **state)
         assert_string_equal(cell(good[i][0], good[i][1]), good[i][2]);
     static const char *const bad[][3] = {
         {"boolean", "maybe", "not a boolean"},
+        {"binary", "hex:6", "hexadecimal digits behind"},
+        {"binary", "hex:6g", "hexadecimal digits behind"},
         {"int", "2147483648", "out of the range of int"},
         {"int", "1.5", "without fraction"},
         {"int", "", "not an integer"},

@@ -172,11 +172,10 @@ static sl_status merge_fill(struct merge_stream *s, sl_batch **out)
     s->emit = false;
     while (!s->ended && !s->emit && !gather_full(s->gather))
         SL_TRY(merge_step(s));
-    SL_TRY(gather_finish(s->gather, out));
     if (s->ended)
         SL_TRY(changes_flush(&s->changes));
     merger_count(&s->merger);
-    return SL_OK;
+    return gather_finish(s->gather, out);
 }
 
 static sl_status merge_next(sl_stream *self, sl_batch **out)

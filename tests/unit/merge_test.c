@@ -371,6 +371,36 @@ static void test_cancel(void **state)
     ok(merge_status(runs, 2, &runtime));
 }
 
+static sl_status refuse_changes(void *context, const struct sl_changes *changes)
+{
+    (void)context;
+    return sl_input("%" PRId64 " changes", changes->count);
+}
+
+/* Whose changes are refused has no rows either. */
+static void test_refused_changes(void **state)
+{
+    (void)state;
+    static struct history h;
+    static const char *const texts[] = {"B a=1", "R a=2 b=1"};
+    const struct sl_change_sink sink = {.take = refuse_changes, .after = true};
+    struct sl_run runs[RUNS_MAX];
+    const sl_type *schema = row_schema(LONG_TS);
+    struct sl_merge_options options = options_for(LONG_TS, schema);
+    options.changes = &sink;
+    history_parse(&h, texts, 2);
+    history_runs(&h, LONG_TS, schema, 2, runs);
+    sl_stream *merged;
+    sl_batch *batch;
+    ok(sl_merge_open(runs, 2, &options, NULL, &merged));
+    sl_status status = sl_stream_next(merged, &batch);
+    assert_string_equal(sl_status_message(status), "2 changes");
+    assert_null(batch);
+    sl_status_free(status);
+    sl_stream_close(merged);
+    sl_type_unref(schema);
+}
+
 /* One sorted source without duplicates: its batches come out as they are, not as copies. */
 static void test_pass_through(void **state)
 {
@@ -1355,6 +1385,7 @@ int main(void)
         cmocka_unit_test(test_pass_through),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_too_late),
+        cmocka_unit_test(test_refused_changes),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_gallop),
         cmocka_unit_test(test_random_histories),

@@ -296,7 +296,7 @@ SL_INLINE sl_status put_texts(sl_builder *b, const struct lane *lanes, const str
 static int64_t average_bytes(const struct lane *l, const sl_array *src)
 {
     int64_t rows = l->row_mask == 0 ? 1 : l->indexes ? src->dictionary->length : src->length;
-    return rows ? l->offsets[rows] / rows : 0;
+    return rows ? (l->offsets[rows] - l->offsets[0]) / rows : 0;
 }
 
 /* A new array is given at once what it will need, more or less. */

@@ -195,6 +195,16 @@ static int schema_of_text(const struct args *args, const struct input *input, st
     return code;
 }
 
+/* What is missed next, a column of the table, would lead astray. */
+static void doubt_delimiter(const struct args *args, const struct input *input)
+{
+    const struct ArrowSchema *found = &input->found;
+    if (is_csv(input) && !given(args, OPT_DELIMITER) && found->n_children == 1 &&
+        strpbrk(found->children[0]->name, ",;|\t"))
+        note(args, "%s: the header is read as one column, `%s` (--delimiter says what is between fields)",
+             input->name, found->children[0]->name);
+}
+
 int input_look(const struct args *args, struct input *input)
 {
     sluice_error e = {0};
@@ -208,7 +218,10 @@ int input_look(const struct args *args, struct input *input)
     bool by_rows = is_csv(input) || (is_jsonl(input) && given(args, OPT_REJECT));
     int code = by_rows ? schema_of_text(args, input, &input->found, &e)
                        : sluice_schema_of_file(input->path, input->format, &input->found, &e);
-    return code ? input_error(args, input, &e) : STATUS_DONE;
+    if (code)
+        return input_error(args, input, &e);
+    doubt_delimiter(args, input);
+    return STATUS_DONE;
 }
 
 bool is_meta_column(const char *name)

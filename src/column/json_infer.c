@@ -85,7 +85,9 @@ static sl_status node_see(struct node *node, enum seen now, size_t pos)
     if (node->seen == SEEN_NOTHING || (node->seen == SEEN_LONG && now == SEEN_DOUBLE))
         node->seen = now;
     else if (node->seen != now && !(node->seen == SEEN_DOUBLE && now == SEEN_LONG))
-        return sl_input("byte %zu: %s where other lines have %s", pos, seen_name(now), seen_name(node->seen));
+        return sl_hint(
+            sl_input("byte %zu: %s where other lines have %s", pos, seen_name(now), seen_name(node->seen)),
+            "types are inferred from the lines; a schema of the table settles them");
     return SL_OK;
 }
 

@@ -355,6 +355,11 @@ for format in csv jsonl; do
     out_has '{"f":"-Infinity","id":2,"x":null}'
     out_has '{"f":"NaN","id":3,"x":"hex:"}'
 done
+run 1 'CSV with another delimiter than the one that was given' sh -c "printf 'id;f\n1;2\n' >semicolon.csv; \"$SLUICE\" upsert csv semicolon.csv"
+err_has 'semicolon.csv: the header is read as one column, `id;f` (--delimiter says'
+run 1 'JSON lines whose types cannot be inferred' "$SLUICE" upsert new round.jsonl --key id
+err_has 'round.jsonl: line 2: f: byte 12: a string where other lines have a number'
+err_has 'hint: types are inferred from the lines; a schema of the table settles them'
 run 1 'JSON lines of a file bring no columns' sh -c "echo '{\"id\":4,\"ff\":1}' >more.jsonl; \"$SLUICE\" upsert csv more.jsonl"
 err_has 'more.jsonl: line 1: column `ff` is not one of the table'
 err_has 'hint: is `f` meant?'

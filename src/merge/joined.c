@@ -239,17 +239,23 @@ static sl_status take_array(struct joined *j, sl_array **out)
                         sl_array_ref(j->dictionary), out);
 }
 
-/* What was joined so far becomes text, since this batch goes on with text. */
-static sl_status become_plain(struct joined *j, sl_builder *texts)
+/* What was joined so far of the batch. */
+static sl_status rows_to_text(struct joined *j, sl_builder *texts)
 {
-    j->plain = true;
-    if (j->rows == 0)
-        return SL_OK;
     sl_array *encoded;
     SL_TRY(take_array(j, &encoded));
     sl_status status = sl_builder_append_range(texts, encoded, 0, encoded->length);
     sl_array_unref(encoded);
     return status;
+}
+
+/* This batch goes on with text; and where that is for good, nobody needs what was joined. */
+static sl_status become_plain(struct joined *j, sl_builder *texts)
+{
+    j->plain = true;
+    if (j->rows > 0)
+        SL_TRY(rows_to_text(j, texts));
+    return j->given_up && j->part_count > 0 ? start_anew(j) : SL_OK;
 }
 
 sl_status joined_append(struct joined *j, sl_builder *texts, const sl_array *const *sources,

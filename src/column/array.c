@@ -205,6 +205,22 @@ size_t sl_array_bytes(const sl_array *array)
     return array->dictionary ? bytes + sl_array_bytes(array->dictionary) : bytes;
 }
 
+size_t sl_array_data_bytes(const sl_array *a)
+{
+    size_t rows = (size_t)a->length, bytes = a->validity ? bitmap_bytes(a->length) : 0;
+    if (a->dictionary)
+        return bytes + rows * sizeof(int32_t);
+    if (sl_type_has_offsets(a->type))
+        bytes += rows * sizeof(int32_t);
+    if (a->offsets && a->values)
+        bytes += rows ? (size_t)(a->offsets[rows] - a->offsets[0]) : 0;
+    else if (a->values)
+        bytes += a->type->id == SL_BOOL ? bitmap_bytes(a->length) : rows * sl_type_value_bytes(a->type);
+    for (size_t i = 0; i < a->child_count; i++)
+        bytes += sl_array_data_bytes(a->children[i]);
+    return bytes;
+}
+
 int64_t sl_integer_at(const sl_array *a, int64_t i)
 {
     if (a->dictionary) {

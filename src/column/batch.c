@@ -63,6 +63,14 @@ size_t sl_batch_bytes(const sl_batch *batch)
     return bytes;
 }
 
+size_t sl_batch_data_bytes(const sl_batch *batch)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->schema->field_count; i++)
+        bytes += sl_array_data_bytes(batch->columns[i]);
+    return bytes;
+}
+
 /* ---- choosing columns ---------------------------------------------------------------------------------- */
 
 static sl_status projection(const sl_batch *batch, const char *const *names, size_t count, sl_field *fields,

@@ -133,6 +133,9 @@ SL_MUST_USE sl_status sl_array_repeated_string(const char *value, size_t len, in
 SL_MUST_USE sl_status sl_array_copy(const sl_array *array, int64_t from, int64_t count, sl_array **out);
 SL_MUST_USE sl_status sl_array_decode_dictionary(sl_array *array, sl_array **out);
 size_t sl_array_bytes(const sl_array *array); /* memory of its buffers, children included */
+/* What its rows take, children included: without the dictionary, which batches share, and without spare room. What a row takes
+ * on average is told by this; by memory, a small batch beside a large dictionary has rows of any size. */
+size_t sl_array_data_bytes(const sl_array *array);
 
 SL_INLINE bool sl_is_valid(const sl_array *a, int64_t i) { return !a->validity || bit_get(a->validity, i); }
 SL_INLINE bool sl_bool_at(const sl_array *a, int64_t i) { return bit_get(a->values, i); }
@@ -169,6 +172,7 @@ SL_MUST_USE sl_status sl_batch_new(const sl_type *schema, int64_t rows, sl_array
 sl_batch *sl_batch_ref(sl_batch *batch);
 void sl_batch_unref(sl_batch *batch); /* NULL is fine */
 size_t sl_batch_bytes(const sl_batch *batch);
+size_t sl_batch_data_bytes(const sl_batch *batch); /* sl_array_data_bytes of all columns */
 /* The named columns in that order; a missing one is SL_E_INPUT. */
 SL_MUST_USE sl_status sl_batch_project(const sl_batch *batch, const char *const *names, size_t count, sl_batch **out);
 /* Rows whose bit is set in `selection` (batch->rows bits). */

@@ -115,7 +115,7 @@ static size_t average_row_bytes(struct cursor *c, const sl_batch *batch)
         if (a->dictionary)
             bytes += dictionary_row_bytes(&c->dictionaries[i], a->dictionary);
         else
-            whole += sl_array_bytes(a);
+            whole += sl_array_data_bytes(a);
     }
     return bytes + whole / (size_t)batch->rows;
 }

@@ -388,7 +388,7 @@ static sl_status read_batch(struct scan *s, int64_t at, size_t range, int64_t ro
 {
     SL_TRY(read_leaves(s, at, range, &rows));
     SL_TRY(assemble_batch(s, rows, out));
-    size_t seen = sl_batch_bytes(*out) / (size_t)rows;
+    size_t seen = sl_batch_data_bytes(*out) / (size_t)rows;
     if (seen > s->row_bytes) /* values are longer than they seemed: the next batch has fewer */
         s->row_bytes = seen;
     return SL_OK;

@@ -978,6 +978,8 @@ static void test_batches(void **state)
                        &out),
           SL_E_INTERNAL, "column id has 5 rows, its batch 4");
     assert_true(sl_batch_bytes(batch) >= 5 * 8 + 6 * 4 + 10);
+    assert_true(sl_batch_data_bytes(batch) <= sl_batch_bytes(batch));
+    assert_true(sl_batch_data_bytes(batch) >= 5 * 8 + 5 * 4);
     sl_batch_unref(batch);
 }
 

@@ -628,6 +628,43 @@ static void long_strings_make_small_batches(void **state)
     close_made(&o);
 }
 
+/* 400 texts of 500 bytes in turn, which a dictionary holds. */
+static void add_repeating_text(sl_batch_builder *b, int64_t i)
+{
+    char text[500];
+    memset(text, 'a', sizeof text);
+    snprintf(text, 16, "%08d", (int)(i % 400));
+    check_ok(sl_builder_bytes(b->columns[0], text, sizeof text), "text");
+}
+
+/* A dictionary larger than a batch once counted among the bytes of its rows: fewer rows a batch, each of them
+ * larger, and at last a row a batch. */
+static void large_dictionaries_make_no_small_batches(void **state)
+{
+    (void)state;
+    enum { ROWS_OF_TEXT = 20000 };
+    struct opened o = {0};
+    sl_stream *stream;
+    sl_batch *batch;
+    struct sl_parquet_write_options options = {.codec = SL_CODEC_ZSTD};
+    write_file("text string", add_repeating_text, ROWS_OF_TEXT, &options, &o.bytes);
+    open_bytes(&o);
+    struct sl_parquet_scan_options scan = {
+        .batch_bytes = (size_t)150 << 10, .batch_rows = ROWS_OF_TEXT / 10, .keep_dictionary = true};
+    check_ok(sl_parquet_scan(o.p, &scan, &stream), "scan");
+    int batches = 0;
+    for (;; batches++) {
+        check_ok(sl_stream_next(stream, &batch), "next");
+        if (!batch)
+            break;
+        assert_non_null(batch->columns[0]->dictionary);
+        sl_batch_unref(batch);
+    }
+    assert_true(batches >= 10 && batches <= 80);
+    sl_stream_close(stream);
+    close_made(&o);
+}
+
 static void add_null_list(sl_batch_builder *b, int64_t i)
 {
     (void)i;
@@ -1092,6 +1129,7 @@ int main(void)
         cmocka_unit_test(filters_know_physical_values),
         cmocka_unit_test(dictionaries_are_read_when_needed),
         cmocka_unit_test(long_strings_make_small_batches),
+        cmocka_unit_test(large_dictionaries_make_no_small_batches),
         cmocka_unit_test(many_nulls_take_their_time),
         cmocka_unit_test(offsets_beyond_4_gib),
         cmocka_unit_test(chunk_beyond_2_gib),

@@ -1,7 +1,7 @@
 /*
- * Work that nobody waits for until the end: one thread does one thing after the other, in the order they came. It
- * starts with the first of them. Where there is no thread, or enough waits already, the caller does the work itself, so
- * that what waits (open files) has a bound; and who waits for the rest does his share of it.
+ * Work that nobody waits for until the end. One thread takes it in the order it came, and starts with the first of it. Where
+ * there is no thread, or enough waits already, the caller does the work itself and at once, so that what waits (open files)
+ * has a bound; and who waits for the rest does his share of it. So no work may rely on what was added before it.
  */
 #include "base/base.h"
 #include <pthread.h>

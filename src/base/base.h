@@ -228,7 +228,7 @@ void sl_pool_help(sl_pool *pool, bool (*wanted)(void *context), void *context);
 void sl_pool_wake(sl_pool *pool);
 void sl_pool_free(sl_pool *pool);
 
-/* Work that is done behind the back of those who order it, one after the other (backlog.c). Thread-safe. */
+/* Work that is done behind the back of those who order it, in no certain order (backlog.c). Thread-safe. */
 typedef struct sl_backlog sl_backlog;
 SL_MUST_USE sl_status sl_backlog_new(sl_backlog **out);
 /* work(context) is called once, soon, by another thread or by this one; what it returns tells the next wait. */

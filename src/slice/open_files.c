@@ -10,8 +10,9 @@
 #include <sys/resource.h>
 
 #define SHARE 2 /* half of the file descriptors */
-#define BESIDE                                                                                               \
-    7 /* of a slice besides runs: four temporary files (merge/passes.c), and files that are written */
+/* Of a slice besides runs: four temporary files (merge/passes.c), and files that are written. */
+#define BESIDE    7
+#define KEPT_MOST 64 /* files of a slice that stay open from its opening to its end */
 
 static atomic_size_t taken;
 
@@ -24,8 +25,6 @@ static size_t all_files(void)
 }
 
 size_t slice_files_for(size_t users) { return all_files() / users; }
-
-#define KEPT_MOST 64
 
 bool slice_keeps_files(const sl_runtime *runtime, size_t count)
 {

@@ -83,17 +83,24 @@ static sl_status drain(const struct history *h, sl_stream *merged, struct result
     }
 }
 
+static void merge_runs(const struct history *h, const struct sl_run *runs, size_t count,
+                       const struct sl_merge_options *options, struct sl_merge_counts *counts,
+                       struct result *r)
+{
+    sl_stream *merged;
+    memset(r, 0, sizeof *r);
+    ok(sl_merge_open(runs, count, options, counts, &merged));
+    ok(drain(h, merged, r));
+    sl_stream_close(merged);
+}
+
 static void run_merge(const struct history *h, struct ordering ordering,
                       const struct sl_merge_options *options, int64_t batch, struct result *r,
                       struct sl_merge_counts *counts)
 {
     struct sl_run runs[RUNS_MAX];
     history_runs(h, ordering, options->schema, batch, runs);
-    sl_stream *merged;
-    memset(r, 0, sizeof *r);
-    ok(sl_merge_open(runs, h->runs, options, counts, &merged));
-    ok(drain(h, merged, r));
-    sl_stream_close(merged);
+    merge_runs(h, runs, h->runs, options, counts, r);
 }
 
 /* ---- histories as text --------------------------------------------------------------------------------- */
@@ -312,12 +319,8 @@ static void test_promotion(void **state)
              .name = "deletes"},
         };
         struct sl_merge_options options = options_for(LONG_TS, schema);
-        sl_stream *merged;
-        memset(&r, 0, sizeof r);
-        ok(sl_merge_open(runs, 2, &options, NULL, &merged));
-        ok(drain(&h, merged, &r));
-        sl_stream_close(merged);
         char text[64];
+        merge_runs(&h, runs, 2, &options, NULL, &r);
         result_text(&h, &r, LONG_TS, text, sizeof text);
         assert_string_equal(text, cases[i].want);
     }
@@ -482,15 +485,11 @@ static void test_late(void **state)
     for (int64_t most = 1; most <= 2; most++) {
         struct sl_run runs[RUNS_MAX];
         int64_t loaded[3] = {0};
-        sl_stream *merged;
         history_runs(&h, LONG_TS, schema, 2, runs);
         for (size_t i = 0; i < 3; i++)
             make_late(&runs[i], &options, most)->loaded = &loaded[i];
-        memset(&r, 0, sizeof r);
-        ok(sl_merge_open(runs, 3, &options, NULL, &merged));
-        ok(drain(&h, merged, &r));
-        sl_stream_close(merged);
         char text[64];
+        merge_runs(&h, runs, 3, &options, NULL, &r);
         result_text(&h, &r, LONG_TS, text, sizeof text);
         assert_string_equal(text, "c=2@1 d=2@1 e=3@2 f=3@2");
         assert_memory_equal(loaded, want, sizeof want);

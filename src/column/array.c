@@ -205,11 +205,20 @@ size_t sl_array_bytes(const sl_array *array)
     return array->dictionary ? bytes + sl_array_bytes(array->dictionary) : bytes;
 }
 
-size_t sl_array_data_bytes(const sl_array *a)
+/* A row of a dictionary's array: its index, or the text that it stands for, taken as an average one. */
+static size_t dictionary_rows_bytes(const sl_array *a, bool decoded)
+{
+    size_t rows = (size_t)a->length, entries = (size_t)a->dictionary->length;
+    if (!decoded || entries == 0)
+        return rows * sizeof(int32_t);
+    return (size_t)((double)sl_array_data_bytes(a->dictionary) / (double)entries * (double)rows);
+}
+
+static size_t rows_bytes(const sl_array *a, bool decoded)
 {
     size_t rows = (size_t)a->length, bytes = a->validity ? bitmap_bytes(a->length) : 0;
     if (a->dictionary)
-        return bytes + rows * sizeof(int32_t);
+        return bytes + dictionary_rows_bytes(a, decoded);
     if (sl_type_has_offsets(a->type))
         bytes += rows * sizeof(int32_t);
     if (a->offsets && a->values)
@@ -217,9 +226,13 @@ size_t sl_array_data_bytes(const sl_array *a)
     else if (a->values)
         bytes += a->type->id == SL_BOOL ? bitmap_bytes(a->length) : rows * sl_type_value_bytes(a->type);
     for (size_t i = 0; i < a->child_count; i++)
-        bytes += sl_array_data_bytes(a->children[i]);
+        bytes += rows_bytes(a->children[i], decoded);
     return bytes;
 }
+
+size_t sl_array_data_bytes(const sl_array *array) { return rows_bytes(array, false); }
+
+size_t sl_array_plain_bytes(const sl_array *array) { return rows_bytes(array, true); }
 
 int64_t sl_integer_at(const sl_array *a, int64_t i)
 {

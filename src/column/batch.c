@@ -55,21 +55,19 @@ void sl_batch_unref(sl_batch *batch)
     sl_free(batch);
 }
 
-size_t sl_batch_bytes(const sl_batch *batch)
+static size_t columns_bytes(const sl_batch *batch, size_t (*array_bytes)(const sl_array *array))
 {
     size_t bytes = 0;
     for (size_t i = 0; i < batch->schema->field_count; i++)
-        bytes += sl_array_bytes(batch->columns[i]);
+        bytes += array_bytes(batch->columns[i]);
     return bytes;
 }
 
-size_t sl_batch_data_bytes(const sl_batch *batch)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < batch->schema->field_count; i++)
-        bytes += sl_array_data_bytes(batch->columns[i]);
-    return bytes;
-}
+size_t sl_batch_bytes(const sl_batch *batch) { return columns_bytes(batch, sl_array_bytes); }
+
+size_t sl_batch_data_bytes(const sl_batch *batch) { return columns_bytes(batch, sl_array_data_bytes); }
+
+size_t sl_batch_plain_bytes(const sl_batch *batch) { return columns_bytes(batch, sl_array_plain_bytes); }
 
 /* ---- choosing columns ---------------------------------------------------------------------------------- */
 

@@ -136,6 +136,8 @@ size_t sl_array_bytes(const sl_array *array); /* memory of its buffers, children
 /* What its rows take, children included: without the dictionary, which batches share, and without spare room. What a row takes
  * on average is told by this; by memory, a small batch beside a large dictionary has rows of any size. */
 size_t sl_array_data_bytes(const sl_array *array);
+/* The same of rows that go where there is no dictionary, each with an average entry of it: an estimate. */
+size_t sl_array_plain_bytes(const sl_array *array);
 
 SL_INLINE bool sl_is_valid(const sl_array *a, int64_t i) { return !a->validity || bit_get(a->validity, i); }
 SL_INLINE bool sl_bool_at(const sl_array *a, int64_t i) { return bit_get(a->values, i); }
@@ -172,7 +174,8 @@ SL_MUST_USE sl_status sl_batch_new(const sl_type *schema, int64_t rows, sl_array
 sl_batch *sl_batch_ref(sl_batch *batch);
 void sl_batch_unref(sl_batch *batch); /* NULL is fine */
 size_t sl_batch_bytes(const sl_batch *batch);
-size_t sl_batch_data_bytes(const sl_batch *batch); /* sl_array_data_bytes of all columns */
+size_t sl_batch_data_bytes(const sl_batch *batch);  /* sl_array_data_bytes of all columns */
+size_t sl_batch_plain_bytes(const sl_batch *batch); /* sl_array_plain_bytes of all columns */
 /* The named columns in that order; a missing one is SL_E_INPUT. */
 SL_MUST_USE sl_status sl_batch_project(const sl_batch *batch, const char *const *names, size_t count, sl_batch **out);
 /* Rows whose bit is set in `selection` (batch->rows bits). */

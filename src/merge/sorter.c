@@ -153,7 +153,7 @@ sl_status sl_sorter_append(sl_sorter *s, const sl_batch *batch, const uint32_t *
     if (batch->schema->field_count != s->schema->field_count)
         return sl_internal("a batch of another schema than the sorter's");
     SL_TRY(check_keys(s, batch, rows, count));
-    size_t estimate = (sl_batch_bytes(batch) / (size_t)batch->rows + 1 + ROW_OVERHEAD) * count;
+    size_t estimate = (sl_batch_plain_bytes(batch) / (size_t)batch->rows + 1 + ROW_OVERHEAD) * count;
     if (!reserve(s, estimate))
         return sl_nomem();
     sl_status status = SL_OK;

@@ -232,7 +232,7 @@ static bool slice_is_due(const sl_parquet_writer *w)
 
 static sl_status take_rows(sl_parquet_writer *w, sl_batch *batch)
 {
-    double row_bytes = (double)sl_batch_bytes(batch) / (double)batch->rows;
+    double row_bytes = (double)sl_batch_plain_bytes(batch) / (double)batch->rows;
     int64_t slice = SLICE_ROWS;
     if (row_bytes * SLICE_ROWS > (double)SLICE_BYTES)
         slice = (int64_t)((double)SLICE_BYTES / row_bytes) + 1;

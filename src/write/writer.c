@@ -357,7 +357,7 @@ sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
     if (status)
         goto done;
     w->rows_in += (uint64_t)batch->rows;
-    w->bytes_in += sl_batch_bytes(buffered);
+    w->bytes_in += sl_batch_plain_bytes(buffered);
     sl_progress(&w->table->runtime, "reading", w->rows_before + w->rows_in, 0);
 done:
     sl_batch_unref(rows);

@@ -13,12 +13,7 @@
 #ifndef MERGE_RUNS_H
 #define MERGE_RUNS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "check_support.h"
 #include <stdio.h>
 
 #include "merge/merge_int.h"
@@ -49,12 +44,6 @@ struct ordering {
     enum sl_type_id first; /* SL_INT64, SL_INT32, SL_DOUBLE, SL_STRING */
     size_t count;          /* 0, 1, 2 */
 };
-
-SL_UNUSED static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
 
 SL_UNUSED static const char *const ordering_names[] = {"ts", "s"};
 
@@ -108,7 +97,7 @@ SL_UNUSED static void memory_stream_add(struct memory_stream *s, sl_batch *batch
 static const sl_type *type_of(enum sl_type_id id)
 {
     const sl_type *type;
-    ok(sl_type_new(id, &type));
+    OK(sl_type_new(id, &type));
     return type;
 }
 
@@ -117,7 +106,7 @@ SL_UNUSED static const sl_type *row_schema(struct ordering ordering)
     const sl_type *text = type_of(SL_STRING), *flag = type_of(SL_BOOL), *id = type_of(SL_INT64),
                   *ts = type_of(ordering.first), *list;
     sl_field element = {.name = "element", .type = id, .nullable = true};
-    ok(sl_type_list(&element, &list));
+    OK(sl_type_list(&element, &list));
     sl_field fields[] = {
         {"_hoodie_record_key", text, false, NULL},
         {"id", id, false, NULL},
@@ -128,7 +117,7 @@ SL_UNUSED static const sl_type *row_schema(struct ordering ordering)
         {"list", list, true, NULL},
     };
     const sl_type *schema;
-    ok(sl_type_struct(fields, sizeof fields / sizeof *fields, &schema));
+    OK(sl_type_struct(fields, sizeof fields / sizeof *fields, &schema));
     sl_type_unref(text);
     sl_type_unref(flag);
     sl_type_unref(id);
@@ -142,7 +131,7 @@ SL_UNUSED static const sl_type *delete_log_schema(struct ordering ordering)
     const sl_type *text = type_of(SL_STRING), *ts = type_of(ordering.first), *schema;
     sl_field fields[] = {
         {"_hoodie_record_key", text, false, NULL}, {"ts", ts, true, NULL}, {"s", text, true, NULL}};
-    ok(sl_type_struct(fields, ordering.count + 1, &schema));
+    OK(sl_type_struct(fields, ordering.count + 1, &schema));
     sl_type_unref(text);
     sl_type_unref(ts);
     return schema;
@@ -156,48 +145,48 @@ static void put_first(sl_builder *b, enum sl_type_id id, const struct op *op)
 {
     char text[32];
     if (!op->has[0])
-        ok(sl_builder_null(b));
+        OK(sl_builder_null(b));
     else if (id == SL_DOUBLE)
-        ok(sl_builder_double(b, (double)op->value));
+        OK(sl_builder_double(b, (double)op->value));
     else if (id == SL_STRING)
-        ok(sl_builder_bytes(b, text, (size_t)snprintf(text, sizeof text, "%020" PRId64, op->value)));
+        OK(sl_builder_bytes(b, text, (size_t)snprintf(text, sizeof text, "%020" PRId64, op->value)));
     else
-        ok(sl_builder_integer(b, op->value));
+        OK(sl_builder_integer(b, op->value));
 }
 
 static void put_second(sl_builder *b, const struct op *op)
 {
-    ok(op->has[1] ? sl_builder_bytes(b, op->text, strlen(op->text)) : sl_builder_null(b));
+    OK(op->has[1] ? sl_builder_bytes(b, op->text, strlen(op->text)) : sl_builder_null(b));
 }
 
 /* The list column tells the id again, with as many elements as id % 4 (3: null). */
 static void put_list(sl_builder *b, int64_t id)
 {
     if (id % 4 == 3) {
-        ok(sl_builder_null(b));
+        OK(sl_builder_null(b));
         return;
     }
     for (int64_t i = 0; i < id % 4; i++)
-        ok(sl_builder_integer(sl_builder_child(b, 0), id));
-    ok(sl_builder_close(b));
+        OK(sl_builder_integer(sl_builder_child(b, 0), id));
+    OK(sl_builder_close(b));
 }
 
 SL_UNUSED static void put_row(sl_batch_builder *b, struct ordering ordering, const struct op *op)
 {
-    ok(sl_builder_bytes(b->columns[0], op->key, strlen(op->key)));
-    ok(sl_builder_integer(b->columns[1], op->id));
+    OK(sl_builder_bytes(b->columns[0], op->key, strlen(op->key)));
+    OK(sl_builder_integer(b->columns[1], op->id));
     put_first(b->columns[2], ordering.first, op);
     put_second(b->columns[3], op);
-    ok(op->marked   ? sl_builder_bool(b->columns[4], true)
+    OK(op->marked   ? sl_builder_bool(b->columns[4], true)
        : op->id % 2 ? sl_builder_null(b->columns[4])
                     : sl_builder_bool(b->columns[4], false));
-    ok(op->custom ? sl_builder_bytes(b->columns[5], "D", 1) : sl_builder_bytes(b->columns[5], "U", 1));
+    OK(op->custom ? sl_builder_bytes(b->columns[5], "D", 1) : sl_builder_bytes(b->columns[5], "U", 1));
     put_list(b->columns[6], op->id);
 }
 
 static void put_delete(sl_batch_builder *b, struct ordering ordering, const struct op *op)
 {
-    ok(sl_builder_bytes(b->columns[0], op->key, strlen(op->key)));
+    OK(sl_builder_bytes(b->columns[0], op->key, strlen(op->key)));
     if (ordering.count > 0)
         put_first(b->columns[1], ordering.first, op);
     if (ordering.count > 1)
@@ -213,7 +202,7 @@ static sl_stream *history_stream(const struct history *h, size_t source, struct 
     struct memory_stream *s = memory_stream_new(schema);
     sl_batch_builder b = {0};
     sl_batch *done;
-    ok(sl_batch_builder_init(&b, schema));
+    OK(sl_batch_builder_init(&b, schema));
     for (size_t i = 0; i < h->count; i++) {
         if (h->ops[i].source != source)
             continue;
@@ -222,11 +211,11 @@ static sl_stream *history_stream(const struct history *h, size_t source, struct 
         else
             put_row(&b, ordering, &h->ops[i]);
         if (sl_batch_builder_rows(&b) == batch) {
-            ok(sl_batch_builder_finish(&b, &done));
+            OK(sl_batch_builder_finish(&b, &done));
             memory_stream_add(s, done);
         }
     }
-    ok(sl_batch_builder_finish(&b, &done)); /* the last one may be empty: a reader may do that too */
+    OK(sl_batch_builder_finish(&b, &done)); /* the last one may be empty: a reader may do that too */
     memory_stream_add(s, done);
     sl_batch_builder_free(&b);
     sl_type_unref(schema);
@@ -323,7 +312,7 @@ SL_UNUSED static struct late_stream *make_late(struct sl_run *run, const struct 
         s->columns[count] = i;
         fields[count++] = options->schema->fields[i];
     }
-    ok(sl_type_struct(fields, count, &s->schema));
+    OK(sl_type_struct(fields, count, &s->schema));
     s->base = (sl_stream){s->schema, late_next, late_close};
     run->rows = &s->base;
     run->late = (struct sl_run_late){.context = s, .schema = s->all->schema, .load = late_load};

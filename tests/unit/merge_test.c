@@ -89,8 +89,8 @@ static void merge_runs(const struct history *h, const struct sl_run *runs, size_
 {
     sl_stream *merged;
     memset(r, 0, sizeof *r);
-    ok(sl_merge_open(runs, count, options, counts, &merged));
-    ok(drain(h, merged, r));
+    OK(sl_merge_open(runs, count, options, counts, &merged));
+    OK(drain(h, merged, r));
     sl_stream_close(merged);
 }
 
@@ -371,7 +371,7 @@ static void test_cancel(void **state)
     assert_int_equal(sl_status_code(status), SL_E_CANCELLED);
     sl_status_free(status);
     cancel = false;
-    ok(merge_status(runs, 2, &runtime));
+    OK(merge_status(runs, 2, &runtime));
 }
 
 static sl_status refuse_changes(void *context, const struct sl_changes *changes)
@@ -395,7 +395,7 @@ static void test_refused_changes(void **state)
     history_runs(&h, LONG_TS, schema, 2, runs);
     sl_stream *merged;
     sl_batch *batch;
-    ok(sl_merge_open(runs, 2, &options, NULL, &merged));
+    OK(sl_merge_open(runs, 2, &options, NULL, &merged));
     sl_status status = sl_stream_next(merged, &batch);
     assert_string_equal(sl_status_message(status), "2 changes");
     assert_null(batch);
@@ -419,12 +419,12 @@ static void test_pass_through(void **state)
     sl_stream_close(runs[1].rows);
     struct sl_merge_counts counts;
     sl_stream *merged;
-    ok(sl_merge_open(runs, 1, &options, &counts, &merged));
+    OK(sl_merge_open(runs, 1, &options, &counts, &merged));
     sl_batch *batch;
-    ok(sl_stream_next(merged, &batch));
+    OK(sl_stream_next(merged, &batch));
     assert_ptr_equal(batch, first);
     sl_batch_unref(batch);
-    ok(drain(&h, merged, NULL));
+    OK(drain(&h, merged, NULL));
     sl_stream_close(merged);
     assert_int_equal(counts.rows_in, 5);
     assert_int_equal(counts.rows_out, 5);
@@ -638,41 +638,31 @@ static void model_result(const struct setting *s, const struct history *h, struc
 
 /* ---- random histories ---------------------------------------------------------------------------------- */
 
-static uint64_t random_state;
-
-static uint64_t rnd(uint64_t below)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state >> 11) % below;
-}
-
 static struct setting random_setting(void)
 {
     static const struct ordering orderings[] = {{SL_INT64, 1},  {SL_INT32, 1}, {SL_DOUBLE, 1},
                                                 {SL_STRING, 1}, {SL_INT64, 2}, {SL_INT64, 0}};
-    return (struct setting){orderings[rnd(6)], rnd(4) ? SL_EVENT_TIME : SL_COMMIT_TIME, rnd(3) == 0,
-                            rnd(12) == 0};
+    return (struct setting){orderings[random_below(6)], random_below(4) ? SL_EVENT_TIME : SL_COMMIT_TIME,
+                            random_below(3) == 0, random_below(12) == 0};
 }
 
 static void random_op(struct op *op, char kind, unsigned keys)
 {
     static const char *const texts[] = {"a", "m", "z"};
     /* The shared front makes prefixes equal; the first key is empty. */
-    uint64_t key = rnd(keys);
+    uint64_t key = random_below(keys);
     if (key == 0)
         op->key[0] = 0;
     else
         snprintf(op->key, sizeof op->key, "%s%03u", key % 2 ? "key-long-" : "k", (unsigned)key);
-    op->has[0] = rnd(5) != 0;
-    op->value = (int64_t)rnd(5);
-    op->has[1] = rnd(4) != 0;
-    strcpy(op->text, texts[rnd(3)]);
+    op->has[0] = random_below(5) != 0;
+    op->value = (int64_t)random_below(5);
+    op->has[1] = random_below(4) != 0;
+    strcpy(op->text, texts[random_below(3)]);
     op->in_base = kind == 'B';
     op->in_delete_run = kind == 'D';
-    op->marked = kind == 'R' && rnd(6) == 0;
-    op->custom = kind == 'R' && rnd(10) == 0;
+    op->marked = kind == 'R' && random_below(6) == 0;
+    op->custom = kind == 'R' && random_below(10) == 0;
     op->is_delete = op->in_delete_run || op->marked || op->custom;
 }
 
@@ -697,12 +687,12 @@ static void random_runs(struct history *h, size_t runs, bool base, bool deletes)
 {
     memset(h, 0, sizeof *h);
     h->runs = runs;
-    unsigned keys = rnd(3) ? 1 + (unsigned)rnd(6) : 100 + (unsigned)rnd(400);
+    unsigned keys = random_below(3) ? 1 + (unsigned)random_below(6) : 100 + (unsigned)random_below(400);
     size_t longest = keys < 10 ? 8 : runs < 6 ? 300 : 60;
-    bool is_plain = rnd(2);
+    bool is_plain = random_below(2);
     for (size_t s = 0; s < h->runs; s++) {
-        h->kind[s] = s == 0 && base && rnd(4) ? 'B' : deletes && rnd(3) == 0 ? 'D' : 'R';
-        size_t n = rnd(longest);
+        h->kind[s] = s == 0 && base && random_below(4) ? 'B' : deletes && random_below(3) == 0 ? 'D' : 'R';
+        size_t n = random_below(longest);
         for (size_t i = 0; i < n; i++) {
             struct op *op = &h->ops[h->count];
             random_op(op, h->kind[s], keys);
@@ -719,7 +709,7 @@ static void random_runs(struct history *h, size_t runs, bool base, bool deletes)
 
 static void random_history(struct history *h, bool base, bool deletes)
 {
-    random_runs(h, rnd(6), base, deletes);
+    random_runs(h, random_below(6), base, deletes);
 }
 
 /* The same texts with a dictionary of those that are there; an index under a null means nothing. */
@@ -730,17 +720,17 @@ static sl_array *encoded_texts(const sl_array *a)
     sl_builder *b;
     sl_buffer *indexes;
     sl_array *dictionary, *out;
-    ok(sl_buffer_new((size_t)a->length * 4, &indexes));
+    OK(sl_buffer_new((size_t)a->length * 4, &indexes));
     for (int64_t i = 0; i < a->length; i++) {
         store_le32(sl_buffer_data(indexes) + i * 4, sl_is_valid(a, i) ? (uint32_t)count : UINT32_MAX);
         if (sl_is_valid(a, i))
             rows[count++] = (uint32_t)i;
     }
-    ok(sl_builder_new(a->type, &b));
-    ok(sl_builder_append_rows(b, a, rows, count));
-    ok(sl_builder_finish(b, &dictionary));
+    OK(sl_builder_new(a->type, &b));
+    OK(sl_builder_append_rows(b, a, rows, count));
+    OK(sl_builder_finish(b, &dictionary));
     sl_builder_free(b);
-    ok(sl_array_new(a->type, a->length, a->null_count, sl_buffer_ref(a->validity_buffer), indexes, NULL, NULL,
+    OK(sl_array_new(a->type, a->length, a->null_count, sl_buffer_ref(a->validity_buffer), indexes, NULL, NULL,
                     0, dictionary, &out));
     return out;
 }
@@ -749,15 +739,16 @@ static sl_array *encoded_texts(const sl_array *a)
 static void encode_some(sl_stream *stream)
 {
     struct memory_stream *s = (struct memory_stream *)stream;
-    uint64_t how_many = rnd(3); /* none, some, all */
+    uint64_t how_many = random_below(3); /* none, some, all */
     for (size_t i = 0; i < s->count; i++) {
         sl_batch *batch = s->batches[i];
         sl_array *columns[8];
         for (size_t c = 0; c < batch->schema->field_count; c++)
-            columns[c] = batch->columns[c]->type->id == SL_STRING && (how_many == 2 || (how_many && rnd(2)))
-                             ? encoded_texts(batch->columns[c])
-                             : sl_array_ref(batch->columns[c]);
-        ok(sl_batch_new(batch->schema, batch->rows, columns, &s->batches[i]));
+            columns[c] =
+                batch->columns[c]->type->id == SL_STRING && (how_many == 2 || (how_many && random_below(2)))
+                    ? encoded_texts(batch->columns[c])
+                    : sl_array_ref(batch->columns[c]);
+        OK(sl_batch_new(batch->schema, batch->rows, columns, &s->batches[i]));
         sl_batch_unref(batch);
     }
 }
@@ -765,10 +756,11 @@ static void encode_some(sl_stream *stream)
 static void make_some_late(const struct history *h, const struct sl_merge_options *options,
                            struct sl_run *runs)
 {
-    uint64_t how_many = rnd(3); /* none, some, all */
+    uint64_t how_many = random_below(3); /* none, some, all */
     for (size_t i = 0; i < h->runs; i++)
-        if (sl_merge_may_be_late(options) && h->kind[i] != 'D' && (how_many == 2 || (how_many && rnd(2))))
-            make_late(&runs[i], options, rnd(2) ? INT64_MAX : 1 + (int64_t)rnd(5));
+        if (sl_merge_may_be_late(options) && h->kind[i] != 'D' &&
+            (how_many == 2 || (how_many && random_below(2))))
+            make_late(&runs[i], options, random_below(2) ? INT64_MAX : 1 + (int64_t)random_below(5));
 }
 
 static void print_history(const struct history *h, const struct setting *s)
@@ -796,18 +788,18 @@ static void test_random_histories(void **state)
         options.mode = s.mode;
         options.classic = s.classic;
         options.keep_duplicates = s.keep_duplicates;
-        options.batch_rows = (int64_t)rnd(3) * (int64_t)(1 + rnd(40));
-        options.keep_dictionaries = rnd(2);
+        options.batch_rows = (int64_t)random_below(3) * (int64_t)(1 + random_below(40));
+        options.keep_dictionaries = random_below(2);
         struct sl_merge_counts counts;
         struct sl_run runs[RUNS_MAX];
         sl_stream *merged;
-        history_runs(&h, s.ordering, schema, 1 + (int64_t)rnd(rnd(2) ? 4 : 100), runs);
+        history_runs(&h, s.ordering, schema, 1 + (int64_t)random_below(random_below(2) ? 4 : 100), runs);
         for (size_t i = 0; i < h.runs; i++)
             encode_some(runs[i].rows);
         make_some_late(&h, &options, runs);
         memset(&got, 0, sizeof got);
-        ok(sl_merge_open(runs, h.runs, &options, &counts, &merged));
-        ok(drain(&h, merged, &got));
+        OK(sl_merge_open(runs, h.runs, &options, &counts, &merged));
+        OK(drain(&h, merged, &got));
         sl_stream_close(merged);
         model_result(&s, &h, &want);
         if (got.count != want.count || memcmp(got.ids, want.ids, got.count * sizeof *got.ids) != 0) {
@@ -965,12 +957,12 @@ static void check_key(const struct setting *s, const struct history *inputs, con
     static const struct op *all[OPS_MAX], *few[OPS_MAX];
     for (int turn = 0; turn < 6; turn++) {
         struct op around[2 * AROUND];
-        size_t older = rnd(AROUND + 1), newer = rnd(AROUND + 1), n = 0, m = 0;
+        size_t older = random_below(AROUND + 1), newer = random_below(AROUND + 1), n = 0, m = 0;
         if (s->classic && older > 1)
             older = 1; /* the stretch starts at the oldest log: only a base is older */
         for (size_t i = 0; i < older + newer; i++) {
             around[i] = (struct op){0};
-            random_op(&around[i], i < older ? (s->classic ? 'B' : 'R') : rnd(2) ? 'R' : 'D', 2);
+            random_op(&around[i], i < older ? (s->classic ? 'B' : 'R') : random_below(2) ? 'R' : 'D', 2);
             around[i].id = -2 - (int64_t)i;
         }
         for (size_t i = 0; i < older; i++)
@@ -1027,8 +1019,8 @@ static void test_random_operands(void **state)
         s.keep_duplicates = false;
         random_history(&h, false, true);
         struct sl_merge_counts counts;
-        ok(run_operands(&s, &h, (int64_t)rnd(2) * (int64_t)(1 + rnd(30)), 1 + (int64_t)rnd(rnd(2) ? 4 : 100),
-                        &r, &counts));
+        OK(run_operands(&s, &h, (int64_t)random_below(2) * (int64_t)(1 + random_below(30)),
+                        1 + (int64_t)random_below(random_below(2) ? 4 : 100), &r, &counts));
         check_sorted(&r.h);
         assert_int_equal(counts.rows_out + counts.deletes_out, r.h.count);
         size_t n = model_sorted(&h, sorted);
@@ -1050,11 +1042,11 @@ static void test_reduction_keeps_commit_delete(void **state)
     static const char *const texts[] = {"D k=-", "R k=1"};
     struct setting s = {LONG_TS, SL_EVENT_TIME, false, false};
     history_parse(&h, texts, 2);
-    ok(run_operands(&s, &h, 0, 10, &r, NULL));
+    OK(run_operands(&s, &h, 0, 10, &r, NULL));
     assert_int_equal(r.h.count, 2);
     assert_true(r.h.ops[0].source == 2 || r.h.ops[1].source == 2);
     s.classic = true;
-    ok(run_operands(&s, &h, 0, 10, &r, NULL));
+    OK(run_operands(&s, &h, 0, 10, &r, NULL));
     assert_int_equal(r.h.count, 1);
     assert_int_equal(r.h.ops[0].source, 0);
 }
@@ -1072,13 +1064,13 @@ static void test_prefix_passes(void **state)
         do
             random_history(&h, false, true);
         while (h.runs < 2);
-        size_t cut = 1 + rnd(h.runs - 1);
+        size_t cut = 1 + random_below(h.runs - 1);
         prefix = h;
         prefix.runs = cut;
         prefix.count = 0;
         while (prefix.count < h.count && h.ops[prefix.count].source < cut)
             prefix.count++;
-        ok(run_operands(&s, &prefix, 0, 50, &r, NULL));
+        OK(run_operands(&s, &prefix, 0, 50, &r, NULL));
         rest = r.h;
         /* By run, as a stream takes them; the stable order inside each is kept. */
         for (size_t i = prefix.count; i < h.count; i++) {
@@ -1097,8 +1089,8 @@ static void test_prefix_passes(void **state)
         history_runs(&rest, s.ordering, schema, 50, runs);
         sl_stream *merged;
         memset(&got, 0, sizeof got);
-        ok(sl_merge_open(runs, rest.runs, &options, NULL, &merged));
-        ok(drain(&h, merged, &got));
+        OK(sl_merge_open(runs, rest.runs, &options, NULL, &merged));
+        OK(drain(&h, merged, &got));
         sl_stream_close(merged);
         assert_int_equal(got.count, want.count);
         assert_memory_equal(got.ids, want.ids, got.count * sizeof *got.ids);
@@ -1172,8 +1164,9 @@ static size_t open_files(void)
 
 static size_t random_limit(const struct history *h)
 {
-    const size_t limits[] = {1, 2, SL_MERGE_OPEN_LEAST, h->runs > 1 ? h->runs - 1 : 1, 1 + rnd(RUNS_MAX)};
-    return limits[rnd(sizeof limits / sizeof *limits)];
+    const size_t limits[] = {1, 2, SL_MERGE_OPEN_LEAST, h->runs > 1 ? h->runs - 1 : 1,
+                             1 + random_below(RUNS_MAX)};
+    return limits[random_below(sizeof limits / sizeof *limits)];
 }
 
 static void check_open(const struct shelf *shelf, size_t limit)
@@ -1190,7 +1183,7 @@ static void test_passes(void **state)
     for (int turn = 0; turn < 300; turn++) {
         struct setting s = random_setting();
         s.keep_duplicates = false;
-        random_runs(&h, rnd(RUNS_MAX), true, true);
+        random_runs(&h, random_below(RUNS_MAX), true, true);
         const sl_type *schema = row_schema(s.ordering);
         struct sl_merge_options options = options_for(s.ordering, schema);
         options.mode = s.mode;
@@ -1204,8 +1197,8 @@ static void test_passes(void **state)
         struct sl_run_list list = shelf_list(&shelf, &h);
         size_t limit = random_limit(&h), files = open_files();
         sl_stream *merged;
-        ok(sl_merge_open_list(&list, limit, &options, &parts, &merged));
-        ok(drain(&h, merged, &got));
+        OK(sl_merge_open_list(&list, limit, &options, &parts, &merged));
+        OK(drain(&h, merged, &got));
         sl_stream_close(merged);
         shelf_close(&shelf, h.runs);
         check_open(&shelf, limit);
@@ -1235,7 +1228,7 @@ static void test_passes_of_operands(void **state)
     for (int turn = 0; turn < 150; turn++) {
         struct setting s = random_setting();
         s.keep_duplicates = false;
-        random_runs(&h, rnd(RUNS_MAX), false, true);
+        random_runs(&h, random_below(RUNS_MAX), false, true);
         const sl_type *schema = row_schema(s.ordering);
         struct sl_merge_options options = operand_options(&s, schema, 0);
         memset(&shelf, 0, sizeof shelf);
@@ -1244,7 +1237,7 @@ static void test_passes_of_operands(void **state)
         struct sl_operand_sink sink = received_begin(&r, &s, &h);
         struct sl_merge_counts counts;
         size_t limit = random_limit(&h);
-        ok(sl_merge_operands_list(&list, limit, &options, &sink, &counts));
+        OK(sl_merge_operands_list(&list, limit, &options, &sink, &counts));
         shelf_close(&shelf, h.runs);
         check_open(&shelf, limit);
         assert_int_equal(counts.rows_in, h.count);
@@ -1366,10 +1359,7 @@ static void test_no_memory_operands(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)sl_now_ms();
-    printf("SEED=%" PRIu64 "\n", random_state);
-    random_state = random_state * 2862933555777941757u + 3037000493u;
+    random_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_event_time),
         cmocka_unit_test(test_commit_time),

@@ -1,6 +1,7 @@
 /* The writing half of parquet: encoders against a plain decoder, bounds, schemas, the file's structure,
  * failures. */
 #include "check_support.h"
+#include "dictionary_batch.h"
 #include "parquet/write_int.h"
 
 #include <math.h>
@@ -1025,6 +1026,31 @@ static void test_row_groups_and_estimates(void **state)
     sl_type_unref(schema);
 }
 
+/* A few rows beside a large dictionary weigh what they are, not what the dictionary is: whoever cuts files by size would
+ * otherwise begin a new one at once. */
+static void test_estimate_beside_a_dictionary(void **state)
+{
+    (void)state;
+    enum { ROWS = 10, ENTRIES = 4000, TEXT_BYTES = 250 };
+    sl_buf file = {0};
+    sl_pool *pool;
+    sl_output *output;
+    sl_parquet_writer *w;
+    struct sl_parquet_written written;
+    OK(sl_pool_new(2, &pool)); /* with a pool, rows wait before they are encoded */
+    struct sl_parquet_write_options options = {.pool = pool};
+    sl_batch *batch = dictionary_batch(ROWS, ENTRIES, TEXT_BYTES);
+    OK(sl_output_to_buf(&file, &output));
+    OK(sl_parquet_writer_new(output, batch->schema, &options, &w));
+    OK(sl_parquet_writer_write(w, batch));
+    assert_in_range(sl_parquet_writer_bytes(w), ROWS * TEXT_BYTES, 2 * ROWS * TEXT_BYTES);
+    OK(sl_parquet_writer_finish(w, &written));
+    OK(sl_output_finish(output));
+    sl_batch_unref(batch);
+    sl_pool_free(pool);
+    sl_buf_free(&file);
+}
+
 static void fill_huge(sl_builder **c, int64_t i)
 {
     enum { HUGE_BYTES = 3 << 20 };
@@ -1271,6 +1297,7 @@ int main(void)
         cmocka_unit_test(test_dictionary_choice),
         cmocka_unit_test(test_dictionary_sample),
         cmocka_unit_test(test_row_groups_and_estimates),
+        cmocka_unit_test(test_estimate_beside_a_dictionary),
         cmocka_unit_test(test_huge_values),
         cmocka_unit_test(test_empty_file),
         cmocka_unit_test(test_file_behind_other_bytes),

@@ -3,22 +3,13 @@
  * passes (G-20, G-21 for plain sorting), temporary files that are never seen, and every allocation failing
  * once. SEED=n repeats a random run.
  */
+#include "dictionary_batch.h"
 #include "merge_runs.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const struct ordering LONG_TS = {SL_INT64, 1};
-static uint64_t random_state;
-
-static uint64_t rnd(uint64_t below)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (random_state >> 11) % below;
-}
-
 /* ---- keys in arrival order, and what a stable sort makes of them --------------------------------------- */
 
 struct item {
@@ -41,21 +32,22 @@ static void random_key(struct item *item, enum key_style style)
     static const char letters[] = {0, 'a', 'b', 127};
     switch (style) {
     case COUNTER:
-        item->len = (size_t)snprintf(item->key, sizeof item->key, "customer_%08u", (unsigned)rnd(100000));
+        item->len =
+            (size_t)snprintf(item->key, sizeof item->key, "customer_%08u", (unsigned)random_below(100000));
         break;
     case SHORT_BYTES: /* 0x00 and lengths around 8: padding must not be taken for content */
     case ZERO_PADDED:
-        item->len = style == SHORT_BYTES ? rnd(12) : 6 + rnd(14);
+        item->len = style == SHORT_BYTES ? random_below(12) : 6 + random_below(14);
         for (size_t i = 0; i < item->len; i++)
-            item->key[i] = style == SHORT_BYTES ? letters[rnd(4)] : rnd(40) ? 0 : 1;
+            item->key[i] = style == SHORT_BYTES ? letters[random_below(4)] : random_below(40) ? 0 : 1;
         break;
     case ONE_KEY:
         item->len = (size_t)snprintf(item->key, sizeof item->key, "k");
         break;
     case LONG_SHARED:
-        item->len =
-            (size_t)snprintf(item->key, sizeof item->key, "%s-the-same-for-all-%c%u",
-                             rnd(2) ? "aaaaaaaa" : "aaaaaaab", (char)('a' + rnd(3)), (unsigned)rnd(50));
+        item->len = (size_t)snprintf(item->key, sizeof item->key, "%s-the-same-for-all-%c%u",
+                                     random_below(2) ? "aaaaaaaa" : "aaaaaaab", (char)('a' + random_below(3)),
+                                     (unsigned)random_below(50));
         break;
     default:
         item->len = (size_t)snprintf(item->key, sizeof item->key, "k%08d", (int)item->id / 3);
@@ -76,27 +68,27 @@ static sl_batch *items_batch(const sl_type *schema, const struct item *items, si
 {
     sl_batch_builder b = {0};
     sl_batch *batch;
-    ok(sl_batch_builder_init(&b, schema));
+    OK(sl_batch_builder_init(&b, schema));
     for (size_t i = 0; i < count; i++) {
         struct op op = {
             .id = items[i].id, .has = {true, items[i].id % 3 == 0}, .value = items[i].id * 7, .text = "s"};
         put_row(&b, LONG_TS, &op);
     }
-    ok(sl_batch_builder_finish(&b, &batch));
+    OK(sl_batch_builder_finish(&b, &batch));
     sl_batch_builder_free(&b);
     /* The keys of `items` hold 0x00, which put_row cannot write. */
     sl_builder *key;
     sl_array *column;
-    ok(sl_builder_new(schema->fields[0].type, &key));
+    OK(sl_builder_new(schema->fields[0].type, &key));
     for (size_t i = 0; i < count; i++)
-        ok(sl_builder_bytes(key, items[i].key, items[i].len));
-    ok(sl_builder_finish(key, &column));
+        OK(sl_builder_bytes(key, items[i].key, items[i].len));
+    OK(sl_builder_finish(key, &column));
     sl_builder_free(key);
     sl_array **columns = calloc(schema->field_count, sizeof *columns);
     for (size_t i = 0; i < schema->field_count; i++)
         columns[i] = i == 0 ? column : sl_array_ref(batch->columns[i]);
     sl_batch *out;
-    ok(sl_batch_new(schema, batch->rows, columns, &out));
+    OK(sl_batch_new(schema, batch->rows, columns, &out));
     free(columns);
     sl_batch_unref(batch);
     return out;
@@ -109,7 +101,7 @@ static sl_status append_items(sl_sorter *sorter, const sl_type *schema, const st
     uint32_t rows[512];
     size_t appends = 0;
     for (size_t from = 0; from < count;) {
-        size_t n = 1 + rnd(piece);
+        size_t n = 1 + random_below(piece);
         n = n < count - from ? n : count - from;
         size_t before = from > 3 ? 3 : from;
         sl_batch *batch = items_batch(schema, items + from - before, n + before);
@@ -146,7 +138,7 @@ static void check_stream(sl_stream *stream, const struct item *want, size_t coun
     size_t at = 0;
     for (;;) {
         sl_batch *batch;
-        ok(sl_stream_next(stream, &batch));
+        OK(sl_stream_next(stream, &batch));
         if (!batch)
             break;
         for (int64_t i = 0; i < batch->rows; i++) {
@@ -171,12 +163,12 @@ static void finish_and_check(sl_sorter *sorter, const sl_type *schema, size_t fa
 {
     struct sl_run *runs;
     size_t n;
-    ok(sl_sorter_finish(sorter, fan_in, &runs, &n));
+    OK(sl_sorter_finish(sorter, fan_in, &runs, &n));
     assert_true(n <= (fan_in ? fan_in : 1));
     if (run_count)
         *run_count = n;
     sl_stream *merged;
-    ok(merge_runs(runs, n, schema, &merged));
+    OK(merge_runs(runs, n, schema, &merged));
     sl_free(runs);
     check_stream(merged, sorted, count);
     sl_stream_close(merged);
@@ -208,10 +200,10 @@ static void test_in_memory(void **state)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             struct item *items = random_items(counts[c], (enum key_style)style);
             sl_sorter *sorter;
-            ok(sl_sorter_new(schema, "_hoodie_record_key", NULL, &sorter));
+            OK(sl_sorter_new(schema, "_hoodie_record_key", NULL, &sorter));
             if (style % 2) /* several chunks */
                 sorter_set_chunk_bytes(sorter, 1000);
-            ok(append_items(sorter, schema, items, counts[c], 500, 0));
+            OK(append_items(sorter, schema, items, counts[c], 500, 0));
             assert_int_equal(sl_sorter_rows(sorter), counts[c]);
             assert_int_equal(sl_sorter_memory(sorter) > 0, counts[c] > 0);
             qsort(items, counts[c], sizeof *items, item_compare);
@@ -231,11 +223,11 @@ static void test_spills(void **state)
     static const size_t fan_ins[] = {0, 1, 2, 3, 7, 100};
     for (int style = 0; style < STYLES; style++)
         for (size_t f = 0; f < sizeof fan_ins / sizeof *fan_ins; f++) {
-            size_t count = 200 + rnd(900), runs;
+            size_t count = 200 + random_below(900), runs;
             struct item *items = random_items(count, (enum key_style)style);
             sl_sorter *sorter;
-            ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
-            ok(append_items(sorter, schema, items, count, 60, 1 + rnd(3)));
+            OK(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
+            OK(append_items(sorter, schema, items, count, 60, 1 + random_below(3)));
             check_folder_empty();
             qsort(items, count, sizeof *items, item_compare);
             finish_and_check(sorter, schema, fan_ins[f], items, count, &runs);
@@ -256,18 +248,18 @@ static void test_budget(void **state)
     sl_budget total = {.limit = 120000}, budget = {.limit = 100000, .parent = &total};
     struct sl_runtime runtime = {.temp_dir = temp_folder, .budget = &budget};
     sl_sorter *sorter;
-    ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
+    OK(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
     for (size_t from = 0; from < count; from += 100) {
         sl_status status = append_items(sorter, schema, items + from, 100, 1, 0);
         while (sl_status_code(status) == SL_E_MEMORY) {
             sl_status_free(status);
             size_t taken = (size_t)sl_sorter_rows(sorter) - from;
             assert_true(sl_sorter_usable(sorter));
-            ok(sl_sorter_spill(sorter));
+            OK(sl_sorter_spill(sorter));
             refused++;
             status = append_items(sorter, schema, items + from + taken, 100 - taken, 1, 0);
         }
-        ok(status);
+        OK(status);
         assert_true(sl_sorter_memory(sorter) <= budget.limit + budget.limit / 4);
     }
     assert_true(refused > 3);
@@ -293,8 +285,8 @@ static void test_shared_budget(void **state)
     sl_budget budget = {.limit = 20000};
     struct sl_runtime runtime = {.temp_dir = temp_folder, .budget = &budget};
     sl_sorter *large, *small;
-    ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &large));
-    ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &small));
+    OK(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &large));
+    OK(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &small));
     size_t in_large = 0;
     sl_status status = SL_OK;
     for (; !status; in_large++)
@@ -306,9 +298,9 @@ static void test_shared_budget(void **state)
     assert_int_equal(sl_status_code(status), SL_E_MEMORY);
     sl_status_free(status);
     assert_true(sl_sorter_rows(small) < 5);
-    ok(sl_sorter_spill(large));
+    OK(sl_sorter_spill(large));
     assert_int_equal(sl_sorter_memory(large), 0);
-    ok(append_items(small, schema, items, 2, 1, 0));
+    OK(append_items(small, schema, items, 2, 1, 0));
     assert_int_equal(sl_sorter_rows(large), in_large);
 
     uint32_t rows[300];
@@ -316,17 +308,43 @@ static void test_shared_budget(void **state)
         rows[i] = i;
     sl_batch *batch = items_batch(schema, items, 300);
     assert_true(sl_batch_bytes(batch) > budget.limit);
-    ok(sl_sorter_spill(small));
+    OK(sl_sorter_spill(small));
     status = sl_sorter_append(small, batch, rows, 300);
     assert_int_equal(sl_status_code(status), SL_E_MEMORY);
     sl_status_free(status);
-    ok(sl_sorter_append_all(small, batch)); /* goes over the budget: nobody else could help */
+    OK(sl_sorter_append_all(small, batch)); /* goes over the budget: nobody else could help */
     sl_batch_unref(batch);
     sl_sorter_free(large);
     sl_sorter_free(small);
     assert_int_equal(atomic_load(&budget.used), 0);
     free(items);
     sl_type_unref(schema);
+}
+
+/* What rows of dictionaries take is told by their texts, since they are copied out of them: few rows beside a large
+ * dictionary have room in a small budget, many rows of one long text have not. */
+static void test_budget_beside_dictionaries(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, entries;
+        bool has_room;
+    } cases[] = {{8, 4000, true}, {1000, 4000, false}, {1000, 2, false}};
+    uint32_t rows[1000];
+    for (uint32_t i = 0; i < 1000; i++)
+        rows[i] = i;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sl_budget budget = {.limit = 100000};
+        struct sl_runtime runtime = {.temp_dir = temp_folder, .budget = &budget};
+        sl_batch *batch = dictionary_batch(cases[i].rows, cases[i].entries, 250);
+        sl_sorter *sorter;
+        OK(sl_sorter_new(batch->schema, "key", &runtime, &sorter));
+        sl_status status = sl_sorter_append(sorter, batch, rows, (size_t)cases[i].rows);
+        assert_int_equal(sl_status_code(status), cases[i].has_room ? SL_E_OK : SL_E_MEMORY);
+        sl_status_free(status);
+        sl_batch_unref(batch);
+        sl_sorter_free(sorter);
+    }
 }
 
 static void test_sort_stream(void **state)
@@ -343,7 +361,7 @@ static void test_sort_stream(void **state)
             memory_stream_add(input, items_batch(schema, items + from, 100));
         qsort(items, count, sizeof *items, item_compare);
         sl_stream *sorted;
-        ok(sl_sort_stream(&input->base, "_hoodie_record_key", &runtime, &sorted));
+        OK(sl_sort_stream(&input->base, "_hoodie_record_key", &runtime, &sorted));
         check_folder_empty();
         check_stream(sorted, items, count);
         sl_stream_close(sorted);
@@ -366,7 +384,7 @@ static void test_refusals(void **state)
     sl_status_free(status);
 
     /* A null key is refused by name. */
-    ok(sl_sorter_new(schema, "s", NULL, &sorter));
+    OK(sl_sorter_new(schema, "s", NULL, &sorter));
     struct item *items = random_items(2, COUNTER);
     sl_batch *batch = items_batch(schema, items, 2);
     uint32_t rows[] = {0, 1}; /* s of row 1 is null */
@@ -374,14 +392,14 @@ static void test_refusals(void **state)
     assert_int_equal(sl_status_code(status), SL_E_INPUT);
     assert_non_null(strstr(sl_status_message(status), "row 1"));
     sl_status_free(status);
-    ok(sl_sorter_append(sorter, batch, rows, 1));
+    OK(sl_sorter_append(sorter, batch, rows, 1));
     sl_batch_unref(batch);
     sl_sorter_free(sorter);
 
     /* A folder that is not there. */
     struct sl_runtime runtime = {.temp_dir = "/nonexistent/folder"};
-    ok(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
-    ok(append_items(sorter, schema, items, 2, 2, 0));
+    OK(sl_sorter_new(schema, "_hoodie_record_key", &runtime, &sorter));
+    OK(append_items(sorter, schema, items, 2, 2, 0));
     status = sl_sorter_spill(sorter);
     assert_int_equal(sl_status_code(status), SL_E_IO);
     sl_status_free(status);
@@ -396,63 +414,63 @@ static void test_spilled_types(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse(
+    OK(sl_schema_parse(
         "a boolean, b int, c long, d double, e string, f decimal(10,2), g list<string>, h map<string, int>, "
         "i struct<x: int, y: list<long>>, j float, k binary, l date",
         &schema));
     sl_batch_builder b = {0};
-    ok(sl_batch_builder_init(&b, schema));
+    OK(sl_batch_builder_init(&b, schema));
     for (int64_t i = 0; i < 1000; i++) {
         char text[16];
         size_t len = (size_t)snprintf(text, sizeof text, "t%d", (int)(i % 7));
         sl_builder **c = b.columns;
         if (i % 5 == 0) {
             for (size_t f = 0; f < schema->field_count; f++)
-                ok(sl_builder_null(c[f]));
+                OK(sl_builder_null(c[f]));
             continue;
         }
-        ok(sl_builder_bool(c[0], i % 3 == 0));
-        ok(sl_builder_integer(c[1], i));
-        ok(sl_builder_integer(c[2], i * i));
-        ok(sl_builder_double(c[3], (double)i / 3));
-        ok(sl_builder_bytes(c[4], text, i % 2 ? len : 0));
-        ok(sl_builder_decimal(c[5], i * 100));
+        OK(sl_builder_bool(c[0], i % 3 == 0));
+        OK(sl_builder_integer(c[1], i));
+        OK(sl_builder_integer(c[2], i * i));
+        OK(sl_builder_double(c[3], (double)i / 3));
+        OK(sl_builder_bytes(c[4], text, i % 2 ? len : 0));
+        OK(sl_builder_decimal(c[5], i * 100));
         for (int64_t n = 0; n < i % 3; n++)
-            ok(sl_builder_bytes(sl_builder_child(c[6], 0), text, len));
-        ok(sl_builder_close(c[6]));
+            OK(sl_builder_bytes(sl_builder_child(c[6], 0), text, len));
+        OK(sl_builder_close(c[6]));
         sl_builder *entries = sl_builder_child(c[7], 0);
         for (int64_t n = 0; n < i % 2; n++) {
-            ok(sl_builder_bytes(sl_builder_child(entries, 0), text, len));
-            ok(sl_builder_integer(sl_builder_child(entries, 1), i));
-            ok(sl_builder_close(entries));
+            OK(sl_builder_bytes(sl_builder_child(entries, 0), text, len));
+            OK(sl_builder_integer(sl_builder_child(entries, 1), i));
+            OK(sl_builder_close(entries));
         }
-        ok(sl_builder_close(c[7]));
-        ok(sl_builder_integer(sl_builder_child(c[8], 0), i));
-        ok(sl_builder_integer(sl_builder_child(sl_builder_child(c[8], 1), 0), i));
-        ok(sl_builder_close(sl_builder_child(c[8], 1)));
-        ok(sl_builder_close(c[8]));
-        ok(sl_builder_double(c[9], (double)i));
-        ok(sl_builder_bytes(c[10], text, len));
-        ok(sl_builder_integer(c[11], i));
+        OK(sl_builder_close(c[7]));
+        OK(sl_builder_integer(sl_builder_child(c[8], 0), i));
+        OK(sl_builder_integer(sl_builder_child(sl_builder_child(c[8], 1), 0), i));
+        OK(sl_builder_close(sl_builder_child(c[8], 1)));
+        OK(sl_builder_close(c[8]));
+        OK(sl_builder_double(c[9], (double)i));
+        OK(sl_builder_bytes(c[10], text, len));
+        OK(sl_builder_integer(c[11], i));
     }
     sl_batch *batch;
-    ok(sl_batch_builder_finish(&b, &batch));
+    OK(sl_batch_builder_finish(&b, &batch));
     sl_batch_builder_free(&b);
 
     sl_spill *file;
     struct sl_runtime runtime = {.temp_dir = temp_folder};
     struct spill_run run;
-    ok(sl_spill_new(&runtime, &file));
+    OK(sl_spill_new(&runtime, &file));
     struct memory_stream *input = memory_stream_new(schema);
     memory_stream_add(input, sl_batch_ref(batch));
-    ok(spill_write(file, &input->base, &run));
+    OK(spill_write(file, &input->base, &run));
     sl_stream_close(&input->base);
     sl_stream *back;
-    ok(spill_read(&run, schema, &back));
+    OK(spill_read(&run, schema, &back));
     int64_t at = 0;
     for (;;) {
         sl_batch *got;
-        ok(sl_stream_next(back, &got));
+        OK(sl_stream_next(back, &got));
         if (!got)
             break;
         for (int64_t i = 0; i < got->rows; i++, at++)
@@ -469,7 +487,7 @@ static void test_spilled_types(void **state)
                                  {file, run.offset, run.offset + 10}};
     for (size_t i = 0; i < 3; i++) {
         sl_batch *got = NULL;
-        ok(spill_read(&broken[i], schema, &back));
+        OK(spill_read(&broken[i], schema, &back));
         sl_status status = sl_stream_next(back, &got);
         assert_int_equal(sl_status_code(status), SL_E_CORRUPT);
         sl_status_free(status);
@@ -534,18 +552,20 @@ static void test_no_memory(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)sl_now_ms();
-    printf("SEED=%" PRIu64 "\n", random_state);
-    random_state = random_state * 2862933555777941757u + 3037000493u;
+    random_start();
     snprintf(temp_folder, sizeof temp_folder, "/tmp/sluice-sorter-test-%ld", (long)getpid());
     if (mkdir(temp_folder, 0700) != 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_memory),     cmocka_unit_test(test_spills),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_shared_budget),
-        cmocka_unit_test(test_sort_stream),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_spilled_types), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_in_memory),
+        cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_shared_budget),
+        cmocka_unit_test(test_budget_beside_dictionaries),
+        cmocka_unit_test(test_sort_stream),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_spilled_types),
+        cmocka_unit_test(test_no_memory),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(temp_folder);

@@ -7,20 +7,25 @@
 
 /* ---- the footer ---------------------------------------------------------------------------------------- */
 
+/* The mode that the log was written in. The table's may have changed since; each mode has columns of its own. */
+static enum sl_cdc_mode mode_of(const sl_source *source)
+{
+    const sl_type *columns = sl_parquet_schema(source->parquet);
+    return sl_type_field_index(columns, "after") >= 0    ? SL_CDC_DATA_BEFORE_AFTER
+           : sl_type_field_index(columns, "before") >= 0 ? SL_CDC_DATA_BEFORE
+                                                         : SL_CDC_OP_KEY_ONLY;
+}
+
 static sl_status has_schema_of(struct doctor *d, const sl_source *source, const sl_type *columns, bool *has)
 {
-    enum sl_cdc_mode mode;
     char *wanted;
-    SL_TRY(sl_cdc_mode_named(
-        sl_table_setting(d->table, "hoodie.table.cdc.supplemental.logging.mode", "data_before_after"),
-        &mode));
-    SL_TRY(sl_table_cdc_schema_text(d->table, mode, columns, &wanted));
+    SL_TRY(sl_table_cdc_schema_text(d->table, mode_of(source), columns, &wanted));
     *has = source->headers.schema && strcmp(source->headers.schema, wanted) == 0;
     sl_free(wanted);
     return SL_OK;
 }
 
-/* The schema of the table's mode, at the columns of today or at those of its commit. */
+/* The schema of the log's mode, at the table's columns of today or at those of its commit. */
 static sl_status check_schema(struct doctor *d, const char *place, const char *instant,
                               const sl_source *source)
 {
@@ -34,7 +39,7 @@ static sl_status check_schema(struct doctor *d, const char *place, const char *i
     }
     return has ? SL_OK
                : doctor_find(d, DOCTOR_WARNING, "schema", place,
-                             "not the change data schema of the table's mode");
+                             "not the change data schema of the table's columns");
 }
 
 /* A commit says how many rows it inserted, updated and deleted; deletes of keys that were not there are no change. */

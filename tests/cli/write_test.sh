@@ -112,6 +112,10 @@ also 0 sh -c "\"$SLUICE\" inspect c/*.cdc.parquet --rows --format jsonl"
 out_has '^{"op":"u","record_key":"b","before":{"id":"b","region":"quito","v":1,"ts":1}}$'
 out_has '^{"op":"i","record_key":"e","before":null}$'
 also 0 "$SLUICE" doctor c --deep
+also 0 sed -i 's/^hoodie.table.cdc.enabled=.*/hoodie.table.cdc.enabled=false/' c/.hoodie/hoodie.properties
+also 0 "$SLUICE" upsert c first.csv
+also 0 "$SLUICE" files c
+out_has ' cdc  *[0-9]*  *2 '
 run 1 'changes in the default layout are refused by name' "$SLUICE" create d --schema "$schema" --key id $cdc
 err_has 'default layout that keeps change data (hoodie.table.cdc.enabled)'
 run 1 'a mode that is none' "$SLUICE" create d --schema "$schema" --key id --layout lsm_tree -c hoodie.table.cdc.enabled=true -c hoodie.table.cdc.supplemental.logging.mode=all

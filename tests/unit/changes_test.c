@@ -456,7 +456,18 @@ static void change_mode(const char *file)
 {
     char command[1200];
     snprintf(command, sizeof command,
-             "sed -i 's/logging.mode=.*/logging.mode=ALL/' \"$(dirname '%s')\"/.hoodie/*.properties", file);
+             "sed -i 's/logging.mode=DATA.*/logging.mode=op_key_only/; t; "
+             "s/logging.mode=OP.*/logging.mode=data_before/' \"$(dirname '%s')\"/.hoodie/*.properties",
+             file);
+    assert_int_equal(system(command), 0);
+}
+/* The record that a change holds is named after the table. */
+static void rename_table(const char *file)
+{
+    char command[1200];
+    snprintf(command, sizeof command,
+             "sed -i 's/^hoodie.table.name=.*/&_too/; /checksum/d' \"$(dirname '%s')\"/.hoodie/*.properties",
+             file);
     assert_int_equal(system(command), 0);
 }
 static void repeat(const char *file)
@@ -472,8 +483,8 @@ static void doctor_knows_change_logs(void **state)
     static const struct {
         void (*inflict)(const char *file);
         const char *check; /* NULL: nothing is found */
-    } cases[] = {
-        {none, NULL}, {lose, "missing"}, {cut, "size"}, {repeat, "stranger"}, {change_mode, "schema"}};
+    } cases[] = {{none, NULL},        {lose, "missing"},   {cut, "size"},       {repeat, "stranger"},
+                 {change_mode, NULL}, {change_mode, NULL}, {change_mode, NULL}, {rename_table, "schema"}};
     sluice_commit_info info;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

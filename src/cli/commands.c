@@ -152,7 +152,8 @@ const struct option cli_options[OPTION_COUNT] = {
     [OPT_KEYS] = {.name = "keys", .value = "FILE", .help = "keys to look up, one a line"},
     [OPT_IN] = {.name = "in",
                 .value = "PARTITION",
-                .help = "only in this partition: its path below the table"},
+                .help =
+                    "only in this partition: its path below the table, or FIELD=VALUE; there must be one"},
     [OPT_LIMIT] = {.name = "limit", .value = "N", .help = "at most N"},
     [OPT_AS_OF] = {.name = "as-of", .value = "INSTANT", .help = "the table as it was after this instant"},
     [OPT_READ_OPTIMIZED] = {.name = "read-optimized",

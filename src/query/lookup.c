@@ -196,6 +196,22 @@ static sl_status add_part(struct request *r, const sl_file_group *group)
     return keys_of_group(r, group, part);
 }
 
+/* The partitions that were asked for, by path. */
+static sl_status partitions_of(const struct request *r, const sl_strings *names, sl_strings *out)
+{
+    const sl_view *view = &r->snapshot->view;
+    sl_strings all = {0};
+    sl_status status = SL_OK;
+    for (size_t p = 0; p < view->partition_count; p++)
+        SL_GO(sl_strings_add(&all, view->partitions[p].path));
+    for (size_t i = 0; i < names->count; i++)
+        SL_GO(sl_partitions_named(r->lookup->table, &all, names->items[i], out));
+done:
+    sl_strings_free(&all);
+    return status;
+}
+
+/* `partitions` NULL: all. */
 static sl_status find_parts(struct request *r, const sl_strings *partitions)
 {
     const sl_view *view = &r->snapshot->view;
@@ -285,7 +301,14 @@ static sl_status prepare(struct request *r, const struct sl_lookup_request *want
     SL_TRY(sl_key_set_init(&r->keys, wanted->keys));
     SL_TRY(scan_pick_columns(r->snapshot->schema, wanted->columns, wanted->column_count, &r->schema));
     SL_TRY(key_buckets_init(&r->buckets, r->lookup->table, &r->keys));
-    return find_parts(r, wanted->partitions);
+    if (!wanted->partitions)
+        return find_parts(r, NULL);
+    sl_strings partitions = {0};
+    sl_status status = partitions_of(r, wanted->partitions, &partitions);
+    if (!status)
+        status = find_parts(r, &partitions);
+    sl_strings_free(&partitions);
+    return status;
 }
 
 /* Somebody who finds nothing may have asked for what no row can have: the first such key. Rows of other writers may have keys of

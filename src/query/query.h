@@ -79,7 +79,7 @@ struct sl_lookup_request {
     sl_array *keys;             /* strings: record keys as Hudi stores them, in any order */
     const char *const *columns; /* NULL: all, meta columns first */
     size_t column_count;
-    const sl_strings *partitions; /* paths; NULL: all */
+    const sl_strings *partitions; /* by path or field=value, each of which must be there; NULL: all */
 };
 /* The rows of the keys as of the newest commit, in no fixed order, all read when the call returns. `stats` may be NULL. */
 SL_MUST_USE sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_request *request,

@@ -91,7 +91,7 @@ SL_MUST_USE sl_status sl_table_setting_int(const sl_table *table, const char *ke
 SL_MUST_USE sl_status sl_table_setting_bytes(const sl_table *table, const char *key, uint64_t fallback,
                                              uint64_t *out); /* "64MiB" */
 bool sl_table_setting_true(const sl_table *table, const char *key, bool fallback);
-SL_MUST_USE sl_status sl_parse_bytes(const char *text, uint64_t *out); /* 512MiB, 2g, 1000 */
+SL_MUST_USE sl_status sl_parse_bytes(const char *text, uint64_t *out); /* 512MiB, 1.5g, 1000 */
 /* Path below the table; the caller frees. */
 SL_MUST_USE sl_status sl_table_path(const sl_table *table, const char *relative, char **out);
 /* Changes properties under the update protocol (backup, replace, check); value NULL removes. Caller holds the
@@ -296,6 +296,11 @@ SL_MUST_USE sl_status sl_group_is_replaced(const sl_table *table, const sl_timel
                                            const char *partition, const char *file_id, bool *out);
 SL_MUST_USE sl_status sl_partitions_list(const sl_table *table,
                                          sl_strings *out); /* folders that hold .hoodie_partition_metadata */
+
+/* Those of `all` that a name means, added to *out once: the partition of this path, or, with `field=value[/field=value]`, all
+ * that have these values. SL_E_NOT_FOUND when there is none. */
+SL_MUST_USE sl_status sl_partitions_named(const sl_table *table, const sl_strings *all, const char *name,
+                                          sl_strings *out);
 
 /* What a reader merges: the newest base, then logs in order. A pending compaction's slice comes with the one
  * before. */

@@ -217,6 +217,12 @@ err_has 'look like <long>, the value of a$'
 also 0 "$SLUICE" lookup dash 7
 err_lines 1
 run 0 'lookup: one partition' "$SLUICE" lookup t 1 2 9 --in lagos --format count
+out_is 1
+also 0 "$SLUICE" lookup t 1 2 9 --in region=lagos --format count
+out_is 1
+also 1 "$SLUICE" lookup t 1 2 9 --in lago
+err_has '^sluice: lookup: table t: there is no partition "lago"$'
+err_has '^hint: a partition is named by its path'
 also 2 "$SLUICE" lookup made
 err_has 'no key is given'
 also 1 "$SLUICE" lookup made 1 --columns nope

@@ -137,18 +137,25 @@ static void partitions_narrow(void **state)
     (void)state;
     static const char *const partitioned[] = {"hoodie.table.recordkey.fields", "k",
                                               "hoodie.table.partition.fields", "p", NULL};
-    static const char *const names[] = {"x", "nowhere"};
+    static const char *const names[] = {"x", "p=y", "nowhere"};
     sluice_table *t = new_table(partitioned);
     const char *key = "a";
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"y\",\"v\":2}");
     value_is(t, "a", ONE TWO);
-    char *have = values_of(t, &key, 1, &(sluice_lookup_options){.partitions = names, .partition_count = 2});
-    assert_string_equal(have, ONE);
-    free(have);
-    have = values_of(t, &key, 1, &(sluice_lookup_options){.partitions = names + 1, .partition_count = 1});
-    assert_string_equal(have, "");
-    free(have);
+    static const char *const found[] = {ONE TWO, ONE, TWO};
+    for (size_t i = 0; i < 3; i++) { /* both, the path, the value */
+        char *have = values_of(
+            t, &key, 1,
+            &(sluice_lookup_options){.partitions = names + (i == 2), .partition_count = i == 0 ? 2 : 1});
+        assert_string_equal(have, found[i]);
+        free(have);
+    }
+    struct ArrowArrayStream rows;
+    sluice_error e;
+    sluice_lookup_options options = {.size = sizeof options, .partitions = names, .partition_count = 3};
+    assert_int_equal(sluice_lookup(t, &key, 1, &options, &rows, &e), SLUICE_E_NOT_FOUND);
+    assert_non_null(strstr(e.message, "there is no partition \"nowhere\""));
     sluice_table_close(t);
 }
 

@@ -237,7 +237,9 @@ typedef struct sluice_lookup_options {
     size_t size;
     const char *const *columns; /* NULL: all, the meta columns first */
     size_t column_count;
-    const char *const *partitions; /* paths, as SLUICE_DESCRIBE_FILES gives them; NULL: all partitions */
+    /* Paths, as SLUICE_DESCRIBE_FILES gives them, or field=value[/field=value]; SLUICE_E_NOT_FOUND when there is none of a name.
+     * NULL: all partitions. */
+    const char *const *partitions;
     size_t partition_count;
     const size_t *key_bytes;  /* lengths of the keys; NULL: they end with a zero byte */
     sluice_scan_stats *stats; /* filled in, with `size` set before; NULL: not wanted */
@@ -327,7 +329,8 @@ typedef struct sluice_input_options {
      * for so many milliseconds, or a signal did, an array without rows. Of `schema` a CSV stream then has the columns
      * that its header names. Parquet and Avro are read to their end first. */
     int64_t idle_ms;
-    uint64_t memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
+    uint64_t
+        memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
     /* With `reject`: rows that a writer of this table would refuse for their values (empty keys, null ordering values, values
      * that name no partition) are bad rows, too. NULL: they are the writer's business. Borrowed until the stream is released. */
     const sluice_table *table;
@@ -369,6 +372,8 @@ SLUICE_API int sluice_inspect_rows(const char *path, struct ArrowArrayStream *ro
 SLUICE_API int sluice_settings(char **json, sluice_error *e);
 /* SLUICE_E_INPUT, with a hint, when the key is unknown or the value has the wrong form. */
 SLUICE_API int sluice_setting_check(const char *key, const char *value, sluice_error *e);
+/* The bytes that a size means, in the forms that settings take: "512MiB", "1.5g", "1048576". */
+SLUICE_API int sluice_size_parse(const char *text, uint64_t *bytes, sluice_error *e);
 
 #ifdef __cplusplus
 }

@@ -325,15 +325,11 @@ static sl_status add_changes(const sl_table *table, const sl_file_group *group, 
     return SL_OK;
 }
 
-/* Empty where the table keeps no changes. */
+/* Also where the table keeps no changes any more: those that it kept are there. */
 static sl_status list_changes(const sl_table *table, const char *partition, sl_listing *out)
 {
     char *path;
-    bool keeps;
-    enum sl_cdc_mode mode;
     *out = (sl_listing){0};
-    if (sl_status_ignore(sl_table_keeps_changes(table, &keeps, &mode)) || !keeps)
-        return SL_OK;
     SL_TRY(sl_table_path(table, partition, &path));
     sl_status status = sl_storage_list(table->storage, path, out);
     sl_free(path);
@@ -431,4 +427,9 @@ int sluice_settings(char **out, sluice_error *e)
 int sluice_setting_check(const char *key, const char *value, sluice_error *e)
 {
     return api_result(sl_setting_check(key, value), e);
+}
+
+int sluice_size_parse(const char *text, uint64_t *bytes, sluice_error *e)
+{
+    return api_result(sl_parse_bytes(text, bytes), e);
 }

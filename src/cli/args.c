@@ -25,6 +25,14 @@ void settings_set(struct settings *s, const char *key, const char *value)
     s->items[2 * s->count] = NULL;
 }
 
+const char *settings_get(const struct settings *s, const char *key)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->items[2 * i], key) == 0)
+            return s->items[2 * i + 1];
+    return NULL;
+}
+
 const char *const *settings_list(const struct settings *s) { return (const char *const *)s->items; }
 
 void settings_free(struct settings *s)

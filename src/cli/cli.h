@@ -129,6 +129,7 @@ struct settings {
     size_t count; /* pairs */
 };
 void settings_set(struct settings *s, const char *key, const char *value); /* replaces */
+const char *settings_get(const struct settings *s, const char *key);       /* NULL: not set */
 const char *const *settings_list(const struct settings *s);                /* NULL when there are none */
 void settings_free(struct settings *s);
 
@@ -155,7 +156,8 @@ int args_number(const struct args *args, enum option_id id, int64_t otherwise, i
 struct commit_triggers {
     bool is_any;
     int64_t rows; /* 0: not given, as with the others */
-    double bytes, seconds;
+    uint64_t bytes;
+    double seconds;
 };
 int commit_triggers_read(const struct args *args, struct commit_triggers *out);
 /* `waited`: seconds since the first of the rows came. */
@@ -163,9 +165,9 @@ bool commit_is_due(const struct commit_triggers *t, uint64_t rows, uint64_t byte
 int64_t commit_batch_rows(const struct commit_triggers *t); /* rows of a batch of the input; 0: as it likes */
 
 /* A size ("64MiB") or a time ("10s", "5m") above 0. */
-int args_bytes(const struct args *args, enum option_id id, double *out);
-/* Bytes of --memory; 0: not given, or not a size, which the library will refuse. */
-double args_memory(const struct args *args);
+int args_bytes(const struct args *args, enum option_id id, uint64_t *out);
+/* Bytes of sluice.memory, which --memory sets; 0: not given. */
+uint64_t args_memory(const struct args *args);
 int args_seconds(const struct args *args, enum option_id id, double *out);
 /* The position of the option's value among its choices. */
 size_t args_choice(const struct args *args, enum option_id id);
@@ -273,7 +275,7 @@ double monotonic_seconds(void);
 /* ---- an open table ------------------------------------------------------------------------------------- */
 
 /* Before much is allocated; `budget` in bytes, 0: not known. */
-void memory_prepare(double budget);
+void memory_prepare(uint64_t budget);
 void signals_install(
     void); /* SIGINT, SIGTERM, SIGHUP: cancel the open table, or end with 130; SIGPIPE: ignored */
 bool interrupted(void);

@@ -17,9 +17,8 @@ int commit_triggers_read(const struct args *args, struct commit_triggers *out)
 
 bool commit_is_due(const struct commit_triggers *t, uint64_t rows, uint64_t bytes, double waited)
 {
-    return rows > 0 &&
-           ((t->rows && rows >= (uint64_t)t->rows) || (t->bytes > 0 && (double)bytes >= t->bytes) ||
-            (t->seconds > 0 && waited >= t->seconds));
+    return rows > 0 && ((t->rows && rows >= (uint64_t)t->rows) || (t->bytes && bytes >= t->bytes) ||
+                        (t->seconds > 0 && waited >= t->seconds));
 }
 
 /* Batches that make up --commit-rows without a rest, as far as its factors allow. */

@@ -181,7 +181,7 @@ static int schema_of_text(const struct args *args, const struct input *input, st
                                     .delimiter = delimiter(args),
                                     .null_text = args->values[OPT_NULL_TEXT],
                                     .reject = given(args, OPT_REJECT) ? ignore_row : NULL,
-                                    .memory = (uint64_t)args_memory(args)};
+                                    .memory = args_memory(args)};
     struct ArrowArrayStream rows;
     int code = sluice_input_open(input->path, &options, &rows, e);
     if (code)

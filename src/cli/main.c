@@ -52,13 +52,14 @@ static void keep_standard_streams(void)
 }
 
 /* Open files, their pages and those that are written have a least size. */
-#define MEMORY_LEAST ((double)(32 << 20))
+#define MEMORY_LEAST ((uint64_t)32 << 20)
 
 static int check_memory(const struct args *args)
 {
-    double bytes = args_memory(args);
-    return bytes > 0 && bytes < MEMORY_LEAST
-               ? fail_usage(args, "--memory %s: a command takes 32MiB at least", args->values[OPT_MEMORY])
+    uint64_t bytes = args_memory(args);
+    return bytes && bytes < MEMORY_LEAST
+               ? fail_usage(args, "sluice.memory (--memory) %s: a command takes 32MiB at least",
+                            settings_get(&args->settings, "sluice.memory"))
                : STATUS_DONE;
 }
 

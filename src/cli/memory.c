@@ -16,16 +16,16 @@
 #define PIECE_LEAST (128 << 10)
 
 /* A part of the budget, where there is one. */
-static int part(double budget, int divisor, int least, int most)
+static int part(uint64_t budget, unsigned divisor, int least, int most)
 {
-    double bytes = budget / divisor;
-    return budget <= 0 || bytes > most ? most : bytes < least ? least : (int)bytes;
+    uint64_t bytes = budget / divisor;
+    return budget == 0 || bytes > (uint64_t)most ? most : bytes < (uint64_t)least ? least : (int)bytes;
 }
 
 /* Batches come and go by the megabyte: memory that was just given back is wanted again at once, and asking the system
  * each time costs a fifth of an upsert. One arena, so that all threads share what was given back. Where the budget is
  * small, holes between what is in use count: larger pieces go back to the system. */
-static void reuse_memory(double budget)
+static void reuse_memory(uint64_t budget)
 {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, part(budget, 256, PIECE_LEAST, PIECE_BYTES));
@@ -34,7 +34,7 @@ static void reuse_memory(double budget)
 
 /* The first allocation reserves address space for those to come (no memory before it is touched), and asks for large
  * pages there: an upsert meets 600 page faults instead of 12,000, a sixth of its time. */
-static void use_large_pages(double budget)
+static void use_large_pages(uint64_t budget)
 {
     mallopt(M_TOP_PAD, part(budget, 4, PIECE_LEAST, HEAP_BYTES));
     void *first = malloc(64 << 10);
@@ -46,7 +46,7 @@ static void use_large_pages(double budget)
     free(first);
 }
 
-void memory_prepare(double budget)
+void memory_prepare(uint64_t budget)
 {
     reuse_memory(budget);
     use_large_pages(budget);
@@ -54,6 +54,6 @@ void memory_prepare(double budget)
 
 #else
 
-void memory_prepare(double budget) { (void)budget; }
+void memory_prepare(uint64_t budget) { (void)budget; }
 
 #endif

@@ -298,6 +298,26 @@ bool parse_int(const char *text, int64_t *out)
     return true;
 }
 
+/* "1.5" in front of a unit; *end is behind the number. Digits that no unit could tell apart are not read. */
+static bool parse_size_number(const char *text, uint64_t *whole, uint64_t *millionths, char **end)
+{
+    *millionths = 0;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    *whole = strtoull(text, end, 10);
+    if (errno)
+        return false;
+    if (**end != '.')
+        return true;
+    char *digit = *end + 1;
+    for (uint64_t place = 100000; place && isdigit((unsigned char)*digit); place /= 10)
+        *millionths += place * (uint64_t)(*digit++ - '0');
+    bool any = digit > *end + 1;
+    *end = digit;
+    return any;
+}
+
 sl_status sl_parse_bytes(const char *text, uint64_t *out)
 {
     static const struct {
@@ -318,18 +338,18 @@ sl_status sl_parse_bytes(const char *text, uint64_t *out)
                  {"tb", 1000000000000},
                  {"tib", 1ull << 40}};
     char *end, suffix[4] = "";
-    errno = 0;
-    unsigned long long number =
-        isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : (end = (char *)(uintptr_t)text, 0ull);
-    size_t n = strlen(end);
+    uint64_t whole, millionths;
+    bool is_number = parse_size_number(text, &whole, &millionths, &end);
+    size_t n = is_number ? strlen(end) : sizeof suffix;
     for (size_t i = 0; i < n && n < sizeof suffix; i++)
         suffix[i] = (char)tolower((unsigned char)end[i]);
-    for (size_t i = 0; end != text && !errno && n < sizeof suffix && i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; n < sizeof suffix && i < sizeof units / sizeof *units; i++)
         if (strcmp(suffix, units[i].suffix) == 0) {
-            if (number > UINT64_MAX / units[i].factor)
+            uint64_t factor = units[i].factor;
+            if (whole > UINT64_MAX / factor || (millionths && (factor == 1 || whole == UINT64_MAX / factor)))
                 break;
-            *out = number * units[i].factor;
+            *out = whole * factor + millionths * factor / 1000000;
             return SL_OK;
         }
-    return sl_input("\"%s\" is no size (examples: 1048576, 512MiB, 2g)", text);
+    return sl_input("\"%s\" is no size (examples: 1048576, 512MiB, 1.5g)", text);
 }

@@ -90,5 +90,8 @@ within '... compacted' compact long
 
 run 2 'what no command keeps to is refused' "$SLUICE" info lsm --memory 16MiB
 err_has '16MiB: a command takes 32MiB at least'
+also 2 "$SLUICE" info lsm -c sluice.memory=31.9MiB
+err_has '31.9MiB: a command takes 32MiB at least'
+also 0 "$SLUICE" info lsm --memory 0.5GiB
 
 finish

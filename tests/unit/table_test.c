@@ -361,9 +361,25 @@ static void sizes_have_units(void **state)
                 {"1GB", 1000000000},
                 {"1tb", 1000000000000},
                 {"16777215TiB", 16777215ull << 40},
+                {"1.5g", 3ull << 29},
+                {"0.25k", 256},
+                {"2.000001mb", 2000002},
                 {"18446744073709551615", UINT64_MAX}};
-    static const char *const bad[] = {
-        "", "k", "-1", "1.5g", "1 g", "2x", "1gibi", "18446744073709551616", "16777216TiB", "+1"};
+    static const char *const bad[] = {"",
+                                      "k",
+                                      "-1",
+                                      "1.g",
+                                      ".5g",
+                                      "1.5",
+                                      "1.5b",
+                                      "1.0000001g",
+                                      "1 g",
+                                      "2x",
+                                      "1gibi",
+                                      "18446744073709551616",
+                                      "16777216TiB",
+                                      "16777215.5TiB",
+                                      "+1"};
     uint64_t bytes;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         OK(sl_parse_bytes(good[i].text, &bytes));

@@ -62,11 +62,11 @@ sl_status policy_wants_compaction(const sl_table *table, const struct candidate 
         if (log->file->parts.kind == SL_FILE_DELETES && log->source)
             deletes += sl_parquet_rows(log->source->parquet);
     }
-    *out = runs > RUNS_MAX || bytes >= base / LOGS_PART_OF_BASE;
+    *out = runs > RUNS_MAX || bytes * LOGS_PART_OF_BASE >= base;
     if (*out || deletes == 0)
         return SL_OK;
     SL_TRY(base_rows(table, item, &rows));
-    *out = deletes > rows / DELETES_PART_OF_ROWS;
+    *out = deletes * DELETES_PART_OF_ROWS > rows;
     return SL_OK;
 }
 

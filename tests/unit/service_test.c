@@ -307,12 +307,16 @@ static void test_planned_stretches(void **state)
 
 /* ---- strategies and triggers --------------------------------------------------------------------------- */
 
-/* Partitions, log bytes in MB and logs. Their names in the order that the strategy leaves. */
+/* Partitions by their age in days, log bytes in MB and logs. Their names in the order that the strategy leaves. */
 static const struct {
-    const char *partition;
+    int days_ago;
+    const char *form;
     uint64_t mb;
     size_t logs;
-} groups[] = {{"2026/11/30", 5, 2}, {"2026/11/28", 50, 1}, {"2020/01/01", 20, 9}, {"y=2026/m=11/d=29", 1, 4}};
+} groups[] = {{0, "%.4s/%.2s/%.2s", 5, 2},
+              {2, "%.4s/%.2s/%.2s", 50, 1},
+              {2500, "%.4s/%.2s/%.2s", 20, 9},
+              {1, "y=%.4s/m=%.2s/d=%.2s", 1, 4}};
 #define GROUPS (sizeof groups / sizeof *groups)
 #define S      "CompactionStrategy"
 
@@ -324,23 +328,35 @@ static const struct {
     {{"hoodie.compaction.logfile.size.threshold", "5242880"}, "1 2 0"},
     {{"hoodie.compaction.target.io", "60"}, "1"},
     {{"hoodie.compaction.strategy", "LogFileNumBased" S}, "2 3 0 1"},
-    {{"hoodie.compaction.strategy", "LogFileNumBased" S, "hoodie.compaction.logfile.num.threshold", "3"},
+    {{"hoodie.compaction.strategy", "LogFileNumBased" S, "hoodie.compaction.logfile.num.threshold", "4"},
      "2 3"},
     {{"hoodie.compaction.strategy", "org.apache.hudi.table.action.compact.strategy.UnBounded" S}, "0 1 2 3"},
     {{"hoodie.compaction.strategy", "BoundedIO" S, "hoodie.compaction.target.io", "126"}, "0 1"},
     {{"hoodie.compaction.strategy", "DayBased" S, "hoodie.compaction.daybased.target.partitions", "2"},
      "0 3"},
     {{"hoodie.compaction.strategy", "BoundedPartitionAware" S, "hoodie.compaction.daybased.target.partitions",
-      "1000"},
+      "2"},
      "0 3 1"},
     {{"hoodie.compaction.strategy", "UnBoundedPartitionAware" S,
-      "hoodie.compaction.daybased.target.partitions", "1000"},
+      "hoodie.compaction.daybased.target.partitions", "2"},
      "2"},
     {{"hoodie.compaction.strategy", "LogFileNumBased" S ",DayBased" S,
       "hoodie.compaction.logfile.num.threshold", "3"},
      "3 2"},
     {{"hoodie.compaction.strategy", "Unheard" S}, "!"},
+    {{"hoodie.compaction.target.io", "170"}, "1"}, /* used up to the last MB */
+    {{"hoodie.compaction.target.io", "171"}, "1 2"},
+    {{"hoodie.compaction.strategy", "DayBased" S, "hoodie.compaction.target.io", "1"}, "0"},
 };
+
+static const char *partition_of(const sl_table *t, size_t g)
+{
+    static char texts[GROUPS][40];
+    char day[SL_INSTANT_BYTES];
+    sl_instant_format(sl_now_ms() - groups[g].days_ago * INT64_C(86400000), t->utc, day);
+    snprintf(texts[g], sizeof texts[g], groups[g].form, day, day + 4, day + 6);
+    return texts[g];
+}
 
 static void test_strategies(void **state)
 {
@@ -355,7 +371,7 @@ static void test_strategies(void **state)
         sl_table *t = open_with(strategies[i].settings);
         for (size_t g = 0; g < GROUPS; g++) {
             snprintf(ids[g], sizeof ids[g], "%zu", g);
-            group[g] = (sl_file_group){.partition = groups[g].partition, .file_id = ids[g]};
+            group[g] = (sl_file_group){.partition = partition_of(t, g), .file_id = ids[g]};
             c.items[g] = (struct candidate){.group = &group[g],
                                             .slice = &slice,
                                             .log_count = groups[g].logs,
@@ -371,9 +387,85 @@ static void test_strategies(void **state)
     }
 }
 
+/* What is no day cannot be ordered by it. */
+static void test_partitions_that_are_no_days(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"DayBased" S, "BoundedPartitionAware" S, "UnBoundedPartitionAware" S};
+    static const char *const partitions[] = {"", "x", "2026/11", "2026/11/30/x", "2026-11-30"};
+    sl_table_close(create(EVENT_TIME, NULL));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < sizeof partitions / sizeof *partitions; k++) {
+            sl_table *t = open_with((const char *const[]){"hoodie.compaction.strategy", names[i], NULL});
+            char id[] = "0";
+            sl_file_group group = {.partition = partitions[k], .file_id = id};
+            struct candidate item = {.group = &group};
+            sl_status status = strategy_apply(t, &(struct candidates){.items = &item, .count = 1});
+            assert_int_equal(sl_status_code(status), SL_E_INPUT);
+            sl_status_free(status);
+            sl_table_close(t);
+        }
+}
+
+/* Megabytes read, written, and both, as the plan tells them. */
+static void test_megabytes_of_operations(void **state)
+{
+    (void)state;
+    sl_data_file base = {.size = 3 << 20};
+    sl_slice with = {.base = &base}, without = {.base = NULL};
+    double read, write;
+    assert_true(
+        operation_megabytes(&(struct candidate){.slice = &with, .log_bytes = 5 << 20}, &read, &write) == 11);
+    assert_true(read == 8 && write == 3);
+    assert_true(operation_megabytes(&(struct candidate){.slice = &without, .log_bytes = 5 << 20}, &read,
+                                    &write) == 125);
+    assert_true(read == 5 && write == 120); /* a whole file */
+}
+
+/* What the strategy leaves out is not planned, whoever asks; nor what the trigger does not want, if only that is asked for. */
+static void test_plans_follow_the_strategy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[5];
+        size_t all, due; /* operations */
+    } cases[] = {
+        {{"hoodie.compact.inline.max.delta.commits", "2"}, 1, 1},
+        {{"hoodie.compact.inline.max.delta.commits", "3"}, 1, 0},
+        {{"hoodie.compact.inline.max.delta.commits", "2", "hoodie.compaction.logfile.size.threshold",
+          "1000000"},
+         0,
+         0},
+    };
+    sl_table *t = create(EVENT_TIME, NULL);
+    upsert(t, "a 5 base");
+    upsert(t, "a 6 one");
+    sl_table_close(t);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *plan;
+        size_t all, due;
+        t = open_with(cases[i].settings);
+        ok(sl_service_plan(t, SL_COMPACT, SL_SELECT_ALL, &plan, &all));
+        json_decref(plan);
+        ok(sl_service_plan(t, SL_COMPACT, SL_SELECT_DUE, &plan, &due));
+        json_decref(plan);
+        assert_int_equal(all, cases[i].all);
+        assert_int_equal(due, cases[i].due);
+        sl_table_close(t);
+    }
+}
+
 #define D(when)                                                                                              \
     {                                                                                                        \
         .requested = when, .completed = when "9", .action = SL_ACTION_DELTACOMMIT, .state = SL_COMPLETED     \
+    }
+#define D_LATE(when, done)                                                                                   \
+    {                                                                                                        \
+        .requested = when, .completed = done, .action = SL_ACTION_DELTACOMMIT, .state = SL_COMPLETED         \
+    }
+#define OTHER(when, what, how)                                                                               \
+    {                                                                                                        \
+        .requested = when, .completed = when "9", .action = what, .state = how                               \
     }
 #define C(when, how)                                                                                         \
     {                                                                                                        \
@@ -401,6 +493,21 @@ static const struct {
      "2",
      "9",
      {D("20990101000000"), C("20990101000001", SL_REQUESTED), D("20990101000002")},
+     false},
+    {"NUM_COMMITS", /* begun before the compaction, completed after it: the compaction has not seen it */
+     "2",
+     "9",
+     {D_LATE("20990101000000", "20990101000003"), C("20990101000001", SL_COMPLETED), D("20990101000002")},
+     true},
+    {"NUM_COMMITS",
+     "2",
+     "9",
+     {D("20990101000000"), OTHER("20990101000001", SL_ACTION_DELTACOMMIT, SL_INFLIGHT)},
+     false},
+    {"NUM_COMMITS",
+     "2",
+     "9",
+     {D("20990101000000"), OTHER("20990101000001", SL_ACTION_LOGCOMPACTION, SL_COMPLETED)},
      false},
     {"TIME_ELAPSED", "2", "9", {D("20200101000000")}, true},
     {"TIME_ELAPSED", "2", "9", {D("20990101000000")}, false},
@@ -437,6 +544,44 @@ static void test_triggers(void **state)
     sl_table *t =
         open_with((const char *const[]){"hoodie.compact.inline.trigger.strategy", "SOMETIMES", NULL});
     assert_true(sl_status_ignore(trigger_is_due(t, &(sl_timeline){0}, &due)));
+    sl_table_close(t);
+}
+
+#define HOUR 3600
+#define YEAR (365 * 24 * HOUR)
+
+/* As many delta commits, the oldest so many seconds ago. */
+static bool is_due_after(sl_table *t, size_t commits, int64_t seconds)
+{
+    sl_instant instants[5] = {0};
+    sl_timeline timeline = {.instants = instants, .count = commits};
+    bool due;
+    for (size_t i = 0; i < commits; i++) {
+        instants[i] = (sl_instant){.action = SL_ACTION_DELTACOMMIT, .state = SL_COMPLETED};
+        sl_instant_format(sl_now_ms() - (i ? 0 : seconds * 1000), t->utc, instants[i].requested);
+        memcpy(instants[i].completed, instants[i].requested, sizeof instants[i].completed);
+    }
+    ok(trigger_is_due(t, &timeline, &due));
+    return due;
+}
+
+/* Hudi's defaults: five delta commits, an hour. Over a year, whose days are counted (some clocks change by an hour then). */
+static void test_trigger_times(void **state)
+{
+    (void)state;
+    char year[24];
+    snprintf(year, sizeof year, "%d", YEAR);
+    sl_table_close(create(EVENT_TIME, NULL));
+    sl_table *t =
+        open_with((const char *const[]){"hoodie.compact.inline.trigger.strategy", "NUM_AND_TIME", NULL});
+    assert_true(is_due_after(t, 5, HOUR));
+    assert_false(is_due_after(t, 4, HOUR));
+    assert_false(is_due_after(t, 5, HOUR - 60));
+    sl_table_close(t);
+    t = open_with((const char *const[]){"hoodie.compact.inline.trigger.strategy", "TIME_ELAPSED",
+                                        "hoodie.compact.inline.max.delta.seconds", year, NULL});
+    assert_true(is_due_after(t, 1, YEAR + 2 * HOUR));
+    assert_false(is_due_after(t, 1, YEAR - 2 * HOUR));
     sl_table_close(t);
 }
 
@@ -612,6 +757,26 @@ static void test_what_was_chosen_is_confirmed(void **state)
     }
 }
 
+/* What was published after the plan's instant is none of it: it will come to stand behind the plan's output. */
+static void test_plans_take_what_came_before(void **state)
+{
+    (void)state;
+    sl_table *t = create(EVENT_TIME, NULL);
+    struct candidates c;
+    char between[SL_INSTANT_BYTES];
+    upsert(t, "a 5 base");
+    upsert(t, "a 6 one");
+    upsert(t, "a 7 two");
+    ok(candidates_load(t, NULL, &c));
+    assert_int_equal(c.items[0].log_count, 2);
+    snprintf(between, sizeof between, "%s", c.items[0].logs[1]->completed);
+    candidates_free(&c);
+    ok(candidates_load(t, between, &c));
+    assert_int_equal(c.items[0].log_count, 1);
+    candidates_free(&c);
+    sl_table_close(t);
+}
+
 static void test_log_compactions_roll_back(void **state)
 {
     (void)state;
@@ -751,6 +916,53 @@ static const char *due(sl_table *t)
                                           : "nothing";
 }
 
+/* What the logs of a slice weigh against its base (logs_of). */
+static const struct {
+    uint64_t base;
+    const char *logs; /* "64": so many of one byte */
+    bool compaction;
+} weights[] = {
+    {801, "10 11", false},
+    {800, "10 11", true},            /* a quarter */
+    {800, "10 11x 20=11*99", false}, /* replaced ones weigh nothing */
+    {0, "10*1", true},               /* no base at all */
+    {1000, "64", false},
+    {1000, "65", true}, /* as many as a reader opens at once */
+};
+
+static void test_weights_of_logs(void **state)
+{
+    (void)state;
+    enum { MOST = 80 };
+    sl_table *t = create(EVENT_TIME, NULL);
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        struct sl_slice_log items[MOST];
+        sl_data_file files[MOST], base = {.size = weights[i].base};
+        char places[MOST][8], many[MOST * 8] = "";
+        sl_slice slice = {.base = weights[i].base ? &base : NULL};
+        struct candidate item = {.slice = &slice};
+        bool wanted;
+        bool is_count = !strchr(weights[i].logs, ' ') && !strchr(weights[i].logs, '*');
+        for (int k = 0, n = 0; is_count && k < atoi(weights[i].logs); k++)
+            n += snprintf(many + n, sizeof many - (size_t)n, "%s%d*1", k ? " " : "", 10 + k);
+        struct sl_slice_logs logs = {items, logs_of(is_count ? many : weights[i].logs, items, files, places)};
+        ok(policy_wants_compaction(t, &item, &logs, &wanted));
+        if (wanted != weights[i].compaction)
+            fail_msg("%s beside %d bytes: %s", weights[i].logs, (int)weights[i].base,
+                     wanted ? "due" : "not due");
+    }
+    sl_table_close(t);
+}
+
+static void delete_many(sl_table *t, int first, int count)
+{
+    char *keys = malloc((size_t)count * 10 + 1), *end = keys;
+    for (int i = 0; i < count; i++)
+        end += sprintf(end, "%s%08d", i ? "; " : "", first + i);
+    delete_keys(t, keys);
+    free(keys);
+}
+
 static void test_size_tiered_policy(void **state)
 {
     (void)state;
@@ -766,14 +978,13 @@ static void test_size_tiered_policy(void **state)
     assert_string_equal(due(t), "compaction"); /* a quarter of the base and more */
     assert_true(*run(t, SL_COMPACT) != 0);
     assert_string_equal(due(t), "nothing");
-    char keys[2100 * 10], *end = keys;
-    for (int i = 0; i < 2100; i++)
-        end += sprintf(end, "%s%08d", i ? "; " : "", 7000 + i);
-    delete_keys(t, keys);
-    assert_string_equal(due(t), "compaction"); /* deletes of a tenth of its rows */
+    delete_many(t, 7000, 2000);
+    assert_string_equal(due(t), "nothing"); /* a tenth of its rows */
+    delete_many(t, 9000, 100);
+    assert_string_equal(due(t), "compaction"); /* more than that */
     sl_table_close(t);
     /* Hudi's own trigger counts as soon as it is given */
-    t = open_with((const char *const[]){"hoodie.compact.inline.max.delta.commits", "2", NULL});
+    t = open_with((const char *const[]){"hoodie.compact.inline.max.delta.commits", "3", NULL});
     assert_string_equal(due(t), "nothing");
     upsert_many(t, 0, 1, 8);
     assert_string_equal(due(t), "compaction");
@@ -860,16 +1071,22 @@ int main(int argc, char **argv)
         TEST(test_stretches),
         TEST(test_planned_stretches),
         TEST(test_strategies),
+        TEST(test_partitions_that_are_no_days),
+        TEST(test_megabytes_of_operations),
+        TEST(test_plans_follow_the_strategy),
         TEST(test_triggers),
+        TEST(test_trigger_times),
         TEST(test_log_compaction_changes_no_read),
         TEST(test_what_is_written_meanwhile_wins),
         TEST(test_deletes_keep_their_place),
         TEST(test_a_group_has_one_plan),
         TEST(test_what_was_chosen_is_confirmed),
+        TEST(test_plans_take_what_came_before),
         TEST(test_log_compactions_roll_back),
         TEST(test_a_read_that_is_overtaken),
         TEST(test_services_run_beside_a_writer),
         TEST(test_a_plan_has_one_executor),
+        TEST(test_weights_of_logs),
         TEST(test_size_tiered_policy),
         TEST(test_partial_updates_have_no_log_compaction),
         TEST(test_inline_services),

@@ -8,6 +8,16 @@ sl_status sl_path_join(const char *a, const char *b, char **out)
     return sl_asprintf(out, "%s%s%s", a, needs_slash ? "/" : "", b);
 }
 
+bool sl_path_stays_below(const char *relative)
+{
+    for (const char *part = relative; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || !part[2]))
+            return false;
+    }
+    return true;
+}
+
 const char *path_parent_part(const char *path, size_t *len)
 {
     const char *slash = strrchr(path, '/');

@@ -91,6 +91,8 @@ SL_MUST_USE sl_status sl_storage_exists(sl_storage *storage, const char *path, b
 SL_MUST_USE sl_status sl_path_absolute(const char *path, char **out);
 /* "a" + "b" -> "a/b"; an empty part adds no slash. The result is the caller's. */
 SL_MUST_USE sl_status sl_path_join(const char *a, const char *b, char **out);
+/* Whether a relative path stays below the folder that it starts in: none of its parts is "..". */
+bool sl_path_stays_below(const char *relative);
 
 /* An exclusive advisory lock on the file at `path` (made when missing). Waits up to wait_ms, then SL_E_BUSY. The system releases it when the process dies, so a crash leaves no stale lock. Excludes
  * threads as well as processes. */

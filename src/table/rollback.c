@@ -39,11 +39,29 @@ static sl_status files_by_listing(const sl_table *table, const char *instant, sl
     return status;
 }
 
+/* Markers and plans are text that anybody may have written: what is deleted by them must be a data file of the instant, and
+ * no other file whatever. */
+static sl_status refuse_other_files(const sl_strings *files, const char *instant)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const char *slash = strrchr(files->items[i], '/');
+        struct sl_file_name parts;
+        sl_file_name_parse(slash ? slash + 1 : files->items[i], &parts);
+        if (parts.kind == SL_FILE_OTHER || strcmp(parts.instant, instant) != 0 ||
+            !sl_path_stays_below(files->items[i]))
+            return sl_corrupt("%s is to be deleted, which is no data file of instant %s", files->items[i],
+                              instant);
+    }
+    return SL_OK;
+}
+
 static sl_status files_of(const sl_table *table, const char *instant, sl_strings *out)
 {
     bool found;
     SL_TRY(markers_read(table, instant, out, &found));
-    return found ? SL_OK : files_by_listing(table, instant, out);
+    if (!found)
+        return files_by_listing(table, instant, out);
+    return sl_context(refuse_other_files(out, instant), "markers");
 }
 
 /* ---- plan and metadata --------------------------------------------------------------------------------- */
@@ -95,8 +113,7 @@ static sl_status planned_file(const char *partition, const char *path, sl_string
         return sl_corrupt("rollback plan names no file in a partition: %s", path ? path : "no path");
     SL_TRY(sl_path_join(partition, slash + 1, &relative));
     size_t len = strlen(path), tail = strlen(relative);
-    bool inside = len > tail && path[len - tail - 1] == '/' && strcmp(path + len - tail, relative) == 0 &&
-                  strncmp(relative, "../", 3) != 0 && !strstr(relative, "/../");
+    bool inside = len > tail && path[len - tail - 1] == '/' && strcmp(path + len - tail, relative) == 0;
     sl_status status =
         inside ? sl_strings_add(out, relative)
                : sl_corrupt("rollback plan names %s, which is outside the table's partition \"%s\"", path,
@@ -105,14 +122,14 @@ static sl_status planned_file(const char *partition, const char *path, sl_string
     return status;
 }
 
-static sl_status plan_files(const json_t *plan, sl_strings *out)
+static sl_status plan_files(const json_t *plan, const char *instant, sl_strings *out)
 {
     json_t *request, *path;
     size_t i, j;
     json_array_foreach(json_object_get(plan, "RollbackRequests"), i, request)
         json_array_foreach(json_object_get(request, "filesToBeDeleted"), j, path) SL_TRY(planned_file(
             json_string_value(json_object_get(request, "partitionPath")), json_string_value(path), out));
-    return SL_OK;
+    return sl_context(refuse_other_files(out, instant), "rollback plan");
 }
 
 static sl_status metadata_json(const sl_table *table, const char *rollback, const sl_instant *target,
@@ -279,6 +296,10 @@ sl_status rollback_resume(sl_table *table, const sl_instant *pending)
         SL_GO(delete_state(table, pending, SL_REQUESTED));
         goto done;
     }
+    if (!*time || time[strspn(time, "0123456789")]) { /* it becomes the name of files and folders to delete */
+        status = sl_corrupt("rollback plan: \"%s\" is no instant", time);
+        goto done;
+    }
     memcpy(target.requested, time, strlen(time) + 1);
     target.action = SL_ACTION_UNKNOWN;
     for (int a = 0; a < SL_ACTION_UNKNOWN; a++)
@@ -288,7 +309,7 @@ sl_status rollback_resume(sl_table *table, const sl_instant *pending)
         status = sl_unsupported("rollback of the unknown action \"%s\"", action);
         goto done;
     }
-    SL_GO(plan_files(plan, &files));
+    SL_GO(plan_files(plan, target.requested, &files));
     if (!pending->has_inflight)
         SL_GO(instant_create(table, &rollback, SL_INFLIGHT, NULL, NULL));
     SL_GO(finish(table, &rollback, &target, &files));

@@ -37,8 +37,12 @@ bool sl_table_setting_true(const sl_table *table, const char *key, bool fallback
     return value ? strcmp(value, "true") == 0 : fallback;
 }
 
+/* Every file of a table that is read, written or deleted is named here; properties, plans, commits and markers that somebody
+ * else wrote may say where, but never outside the table. */
 sl_status sl_table_path(const sl_table *table, const char *relative, char **out)
 {
+    if (!sl_path_stays_below(relative))
+        return sl_corrupt("the path %s leads out of the table", relative);
     return sl_path_join(table->path, relative, out);
 }
 

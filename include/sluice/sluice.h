@@ -116,6 +116,9 @@ SLUICE_API void sluice_table_cancel_clear(sluice_table *t);
 /* The table's columns, without Hudi's meta columns. *out is the caller's to release. */
 SLUICE_API int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e);
 
+/* Those that make record keys and partition paths: what a delete needs of its rows. */
+SLUICE_API int sluice_table_key_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e);
+
 enum sluice_description {
     SLUICE_DESCRIBE_INFO, /* object: version, type, layout, keys, columns, sizes, newest instant, who can read
                              it */
@@ -317,7 +320,7 @@ typedef struct sluice_input_options {
     size_t size;
     const char *format; /* parquet, csv, tsv, jsonl, avro; NULL: by extension */
     /* The stream gets exactly these columns: values are converted, a missing column is null, a surplus one is an
-     * error. NULL: the columns and types of the file. */
+     * error (but see ignore_surplus). NULL: the columns and types of the file. */
     const struct ArrowSchema *schema;
     /* NULL: a bad row is an error. Else it is handed here and skipped. */
     void (*reject)(void *context, const char *row, const char *message);
@@ -336,6 +339,7 @@ typedef struct sluice_input_options {
     const sluice_table *table;
     enum sluice_operation operation;
     double *waited; /* grows by the seconds that standard input or a pipe was waited for; NULL: not counted */
+    int32_t ignore_surplus; /* columns that `schema` lacks are passed over */
 } sluice_input_options;
 /* The rows of a file, or of standard input for "-". options NULL: all defaults. */
 SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *options,

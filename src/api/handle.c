@@ -176,18 +176,44 @@ int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const
     return api_result(status, e);
 }
 
-int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
+typedef sl_status (*schema_maker)(const sl_table *table, const sl_timeline *timeline, const sl_type **out);
+
+static int export_schema(sluice_table *t, schema_maker make, struct ArrowSchema *out, sluice_error *e)
 {
     sl_timeline timeline = {0};
     const sl_type *schema = NULL;
     sl_status status = sl_timeline_load(t->table, &timeline);
     if (!status)
-        status = sl_table_schema(t->table, &timeline, NULL, &schema);
+        status = make(t->table, &timeline, &schema);
     if (!status)
         status = sl_arrow_export_schema(schema, out);
     sl_type_unref(schema);
     sl_timeline_free(&timeline);
     return api_result(status, e);
+}
+
+static sl_status all_columns(const sl_table *table, const sl_timeline *timeline, const sl_type **out)
+{
+    return sl_table_schema(table, timeline, NULL, out);
+}
+
+static sl_status key_columns(const sl_table *table, const sl_timeline *timeline, const sl_type **out)
+{
+    const sl_type *all;
+    SL_TRY(sl_table_schema(table, timeline, NULL, &all));
+    sl_status status = sl_write_key_columns(table, all, out);
+    sl_type_unref(all);
+    return status;
+}
+
+int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
+{
+    return export_schema(t, all_columns, out, e);
+}
+
+int sluice_table_key_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
+{
+    return export_schema(t, key_columns, out, e);
 }
 
 int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted,

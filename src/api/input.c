@@ -129,6 +129,7 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->options.runtime = &o->runtime;
     o->options.waited = in->waited;
     o->options.present_only = in->idle_ms > 0;
+    o->options.extra = in->ignore_surplus ? SL_EXTRA_DROP : SL_EXTRA_REFUSE;
     if (in->null_text && !(o->null_text = sl_strdup(in->null_text))) {
         status = sl_nomem();
         goto done;

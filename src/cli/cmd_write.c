@@ -10,7 +10,7 @@ struct write_run {
     enum sluice_operation operation;
     sluice_table *table;
     sluice_writer *writer;
-    struct ArrowSchema table_schema;
+    struct ArrowSchema columns; /* the table's; for a delete those that make its keys */
     struct input *inputs;
     size_t input_count;
     struct rejects rejects;
@@ -49,7 +49,9 @@ static int open_table(struct write_run *w)
     if (status)
         return status;
     sluice_error e = {0};
-    return sluice_table_schema(w->table, &w->table_schema, &e) ? fail_error(w->args, &e) : STATUS_DONE;
+    int result = w->operation == SLUICE_DELETE ? sluice_table_key_schema(w->table, &w->columns, &e)
+                                               : sluice_table_schema(w->table, &w->columns, &e);
+    return result ? fail_error(w->args, &e) : STATUS_DONE;
 }
 
 /* ---- commits ------------------------------------------------------------------------------------------- */
@@ -176,7 +178,7 @@ static int append_inputs(struct write_run *w)
                               .operation = w->operation,
                               .waited = &w->waited};
     int status =
-        inputs_wanted(w->args, w->inputs, w->input_count, &w->table_schema, use, w->triggers.is_any, &wanted);
+        inputs_wanted(w->args, w->inputs, w->input_count, &w->columns, use, w->triggers.is_any, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
         struct ArrowArrayStream rows;
         status = wait_for_input(w, &w->inputs[i]);
@@ -191,49 +193,24 @@ static int append_inputs(struct write_run *w)
 
 /* ---- delete --where ------------------------------------------------------------------------------------ */
 
-static void add_top_level(char **names, size_t *count, const json_t *fields)
-{
-    size_t i;
-    json_t *field;
-    json_array_foreach(fields, i, field)
-    {
-        const char *path = json_string_value(field);
-        char *name = cli_text("%.*s", (int)strcspn(path, "."), path);
-        size_t k = 0;
-        while (k < *count && strcmp(names[k], name) != 0)
-            k++;
-        if (k < *count)
-            free(name);
-        else
-            names[(*count)++] = name;
-    }
-}
-
 /* The key and partition columns of the rows that match; they are read while they are handed to the writer. */
 static int append_matching(struct write_run *w)
 {
-    json_t *info = NULL;
-    int status = session_describe(w->args, w->table, SLUICE_DESCRIBE_INFO, &info, NULL);
-    if (status)
-        return status;
-    const json_t *keys = json_object_get(info, "record_key_fields"),
-                 *partitions = json_object_get(info, "partition_fields");
-    char **names = cli_alloc((json_array_size(keys) + json_array_size(partitions) + 1) * sizeof *names);
-    size_t count = 0;
-    add_top_level(names, &count, keys);
-    add_top_level(names, &count, partitions);
+    size_t count = (size_t)w->columns.n_children;
+    const char **names = cli_alloc((count + 1) * sizeof *names);
     sluice_error e = {0};
     sluice_scan *scan = NULL;
     struct ArrowArrayStream rows;
-    if (sluice_scan_new(w->table, &scan, &e) ||
-        sluice_scan_columns(scan, (const char *const *)names, count, &e) ||
+    int status = STATUS_DONE;
+    for (size_t i = 0; i < count; i++)
+        names[i] = w->columns.children[i]->name;
+    if (sluice_scan_new(w->table, &scan, &e) || sluice_scan_columns(scan, names, count, &e) ||
         sluice_scan_where(scan, w->args->values[OPT_WHERE], &e) || sluice_scan_stream(scan, &rows, &e))
         status = fail_error(w->args, &e);
     else
         status = append(w, NULL, &rows);
     sluice_scan_free(scan);
-    free_names(names);
-    json_decref(info);
+    free(names);
     return status;
 }
 
@@ -255,8 +232,8 @@ static int run_write(const struct args *args, enum sluice_operation operation)
     if (!status)
         status = commit_the_rest(&w);
     sluice_writer_close(w.writer);
-    if (w.table_schema.release)
-        w.table_schema.release(&w.table_schema);
+    if (w.columns.release)
+        w.columns.release(&w.columns);
     if (w.table)
         session_close(w.table);
     inputs_close(w.inputs, w.input_count);

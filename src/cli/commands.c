@@ -267,9 +267,8 @@ const struct verb cli_verbs[] = {
     {.name = "delete",
      .form = "TABLE FILE... | TABLE --where EXPR",
      .summary = "delete rows by key or by condition",
-     .details = "The files need only the key and partition columns; others are ignored. With --where the "
-                "keys are those of the rows "
-                "for which EXPR is true.",
+     .details = "The files need only the key and partition columns, which are read as the types that the "
+                "table has; others are ignored. With --where the keys are those of the rows for which EXPR is true.",
      .example =
          "sluice delete lake/trips gone.csv\n"
          "sluice delete lake/trips --where \"region = 'quito' and ts < timestamp '2024-01-01 00:00:00'\"",

@@ -297,23 +297,23 @@ static bool is_unseen(const struct input *input, bool streaming)
 }
 
 /* The type of a column: the table's, or else the file's. */
-static void want(struct borrowed_schema *out, const struct input *input, const struct ArrowSchema *field,
+static void want(struct borrowed_schema *out, const struct ArrowSchema *field,
                  const struct ArrowSchema *table, enum input_use use)
 {
     const struct ArrowSchema *known = field_named(table, field->name);
-    if (is_meta_column(field->name) || field_named(&out->schema, field->name))
+    if (is_meta_column(field->name) || field_named(&out->schema, field->name) ||
+        (!known && use == INPUT_FOR_KEYS))
         return;
     struct ArrowSchema *copy = borrowed_add(out, known ? known : field);
-    if (!known && (strcmp(field->format, "n") == 0 || (use == INPUT_FOR_KEYS && is_csv(input))))
+    if (!known && strcmp(field->format, "n") == 0)
         make_text(copy);
 }
 
-static int look_at_all(const struct args *args, struct input *inputs, size_t count, enum input_use use,
-                       bool streaming)
+static int look_at_all(const struct args *args, struct input *inputs, size_t count, bool streaming)
 {
     int status = STATUS_DONE;
     for (size_t i = 0; i < count && !status; i++)
-        if (!is_unseen(&inputs[i], streaming) || use == INPUT_FOR_KEYS)
+        if (!is_unseen(&inputs[i], streaming))
             status = input_look(args, &inputs[i]);
         else if (is_csv(&inputs[i]) && count > 1)
             status = fail_usage(
@@ -338,7 +338,7 @@ int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
                   struct borrowed_schema *out)
 {
     *out = (struct borrowed_schema){0};
-    int status = look_at_all(args, inputs, count, use, streaming);
+    int status = look_at_all(args, inputs, count, streaming);
     if (status)
         return status;
     int64_t fields = table->n_children;
@@ -346,11 +346,10 @@ int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
         fields += inputs[i].found.n_children;
     borrowed_begin(out, (size_t)fields);
     for (size_t i = 0; i < count; i++) {
-        for (int64_t f = 0;
-             is_unseen(&inputs[i], streaming) && use == INPUT_FOR_ROWS && f < table->n_children; f++)
-            want(out, &inputs[i], table->children[f], table, use);
+        for (int64_t f = 0; is_unseen(&inputs[i], streaming) && f < table->n_children; f++)
+            want(out, table->children[f], table, use);
         for (int64_t f = 0; f < inputs[i].found.n_children; f++)
-            want(out, &inputs[i], inputs[i].found.children[f], table, use);
+            want(out, inputs[i].found.children[f], table, use);
     }
     return count > 1 ? check_complete(args, inputs, count, out) : STATUS_DONE;
 }
@@ -407,6 +406,7 @@ int input_rows(const struct args *args, struct input *input, const struct ArrowS
                                     .table = pace->table,
                                     .operation = pace->operation,
                                     .waited = pace->waited,
+                                    .ignore_surplus = pace->operation == SLUICE_DELETE,
                                     .idle_ms = strcmp(input->path, "-") == 0 ? pace->idle_ms : 0};
     rejects->name = input->name;
     return sluice_input_open(input->path, &options, out, &e) ? input_error(args, input, &e) : STATUS_DONE;

@@ -21,7 +21,7 @@ struct input {
 
 enum input_use {
     INPUT_FOR_ROWS,
-    INPUT_FOR_KEYS, /* a delete: columns that the table lacks do not matter */
+    INPUT_FOR_KEYS, /* a delete: the table's key columns, others do not matter */
 };
 
 /* A struct schema that borrows its fields; its release does nothing. */
@@ -42,7 +42,7 @@ bool is_meta_column(const char *name);
 /* The columns for a table made of a file that has `found`: all but Hudi's own. */
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
 /* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that
- * lacks one is refused, JSON lines excepted. */
+ * lacks one is refused, JSON lines excepted. `table`: its columns; for a delete those that make its keys. */
 /* With `streaming` standard input is read as it comes, and never copied if it can be helped: a CSV then has columns of the
  * table only. */
 int inputs_wanted(const struct args *args, struct input *inputs, size_t count,

@@ -52,6 +52,9 @@ typedef struct sl_writer sl_writer; /* one thread at a time */
  * columns become the table's. A delete needs the key and partition columns only. */
 SL_MUST_USE sl_status sl_writer_open(sl_table *table, enum sl_operation operation, const sl_type *input,
                                      sl_writer **out);
+/* Those of the table's columns that make record key and partition path. New reference. */
+SL_MUST_USE sl_status sl_write_key_columns(const sl_table *table, const sl_type *columns,
+                                           const sl_type **out);
 /* What sl_writer_append refuses for its values (SL_E_INPUT): null or empty keys, null ordering values, values that name no
  * partition. For whoever would rather leave such rows out. `rows` have the table's types. */
 SL_MUST_USE sl_status sl_write_check(const sl_table *table, enum sl_operation operation,

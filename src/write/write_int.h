@@ -98,7 +98,7 @@ SL_MUST_USE sl_status writer_current_schema(const sl_table *table, const sl_type
 /* The table's columns, then new columns of the input: nullable ones only, for older rows have no value in them. */
 SL_MUST_USE sl_status writer_row_columns(const sl_table *table, const sl_type *current, const sl_type *input,
                                          const sl_type **out);
-/* Those that make key and partition path: a delete needs no others. */
+/* Those that a delete needs, which the input must have. */
 SL_MUST_USE sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
                                          const sl_type **out);
 /* The column whose values are the record keys as they are, -1: there is none. It waits as the key only. */

@@ -77,26 +77,35 @@ static bool in_list(const sl_strings *list, const char *name)
     return false;
 }
 
-/* Columns that make key and partition path. */
-sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
-                             const sl_type **out)
+sl_status sl_write_key_columns(const sl_table *table, const sl_type *columns, const sl_type **out)
 {
     sl_field *fields;
     size_t count = 0;
-    SL_NEW_ARRAY(fields, current->field_count + 1);
-    sl_status status = SL_OK;
-    for (size_t i = 0; i < current->field_count; i++) {
-        const sl_field *f = &current->fields[i];
-        if (!in_list(&table->keygen.record_fields, f->name) &&
-            !in_list(&table->keygen.partition_fields, f->name))
-            continue;
-        SL_GO(sl_hint(check_column(f, input, false), "a delete needs the key and partition columns"));
-        fields[count++] = *f;
-    }
-    status = sl_type_struct(fields, count, out);
-done:
+    SL_NEW_ARRAY(fields, columns->field_count + 1);
+    for (size_t i = 0; i < columns->field_count; i++)
+        if (in_list(&table->keygen.record_fields, columns->fields[i].name) ||
+            in_list(&table->keygen.partition_fields, columns->fields[i].name))
+            fields[count++] = columns->fields[i];
+    sl_status status = sl_type_struct(fields, count, out);
     sl_free(fields);
     return status;
+}
+
+sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
+                             const sl_type **out)
+{
+    const sl_type *keys;
+    SL_TRY(sl_write_key_columns(table, current, &keys));
+    for (size_t i = 0; i < keys->field_count; i++) {
+        sl_status status = sl_hint(check_column(&keys->fields[i], input, false),
+                                   "a delete needs the key and partition columns");
+        if (status) {
+            sl_type_unref(keys);
+            return status;
+        }
+    }
+    *out = keys;
+    return SL_OK;
 }
 
 int writer_key_column(const sl_table *table, const sl_type *columns)

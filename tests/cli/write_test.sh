@@ -99,6 +99,32 @@ run 1 'groups that look like buckets, and no index named' sh -c "\"$SLUICE\" ups
 err_has 'looks like one of a bucket index'
 also 0 "$SLUICE" upsert f again.csv -c hoodie.index.type=BUCKET -c hoodie.bucket.index.num.buckets=4
 
+# ---- keys of deletes ----
+
+# What a file's values look like must not matter: text of digits, integers that a double cannot hold, decimals, times, and columns
+# of no use whose values do not go together.
+keys='s string, n long, d decimal(10,2), t timestamp, day date, v long'
+row='"n":9007199254740993,"d":"1.50","t":"2024-01-01T00:00:00Z","day":"2024-02-03","v":1'
+printf '{"s":"007",%s}\n{"s":"7",%s}\n{"s":"true",%s}\n{"s":"2024-01-01",%s}\n' "$row" "$row" "$row" "$row" >keys.jsonl
+printf '%s\n' '{"s":"007","n":9007199254740993,"d":1.5,"t":1704067200000000,"day":19756,"v":{}}' \
+    '{"v":"x","s":"2024-01-01","n":9007199254740993,"d":"1.500","t":"2024-01-01 00:00:00","day":"2024-02-03","extra":[1]}' >gone.jsonl
+printf '%s\n' 'extra,s,v,day,t,d,n' ',007,x,2024-02-03,2024-01-01,1.5,9007199254740993' \
+    '1,2024-01-01,,19756,1704067200000000,1.500,9.007199254740993e15' >gone.csv
+run 0 'deletes by file: keys have the types of the table' true
+for layout in default lsm_tree; do
+    for format in jsonl csv; do
+        also 0 "$SLUICE" upsert keys-$layout-$format keys.jsonl --schema "$keys" --key s,n,d,t --partition day --layout $layout
+        also 0 "$SLUICE" delete keys-$layout-$format gone.$format
+        also 0 "$SLUICE" query keys-$layout-$format --columns s --format jsonl
+        out_is_sorted '{"s":"7"}
+{"s":"true"}'
+        also 0 sh -c "\"$SLUICE\" delete keys-$layout-$format - --input-format jsonl <keys.jsonl"
+        count_is keys-$layout-$format 0
+    done
+done
+run 1 'deletes by file: a key column is missing' sh -c "printf 's,n,d,day\n7,1,1,2024-01-01\n' >short.csv; \"$SLUICE\" delete keys-default-csv short.csv"
+err_has 'column t of the table is missing from the input$'
+
 # ---- changes ----
 
 cdc='-c hoodie.table.cdc.enabled=true -c hoodie.table.cdc.supplemental.logging.mode=data_before'

@@ -62,7 +62,7 @@ static size_t reach(const struct batch *batches, size_t count, size_t first, boo
         const struct batch *b = &batches[first + n];
         least = b->bytes < least ? b->bytes : least;
         most = b->bytes > most ? b->bytes : most;
-        if (!b->taken || (tiered && most / TIER_FACTOR > least))
+        if (!b->taken || (tiered && most > TIER_FACTOR * least))
             break;
         *logs += b->logs;
     }

@@ -245,6 +245,7 @@ static const struct {
     {"10x 11x 20=11 12", "12", false, 2, ""},
     {"10*1000 11 12 13", NULL, true, 3, "11 12 13"},
     {"10*400 11 12 13", NULL, true, 3, "10 11 12 13"},
+    {"10*401 11 12 13", NULL, true, 3, "11 12 13"},
     {"10*1000 11 12*1000 13", NULL, true, 2, ""},
     {"10*50 10d*60 11*400", NULL, true, 2, "10 10 11"}, /* an instant weighs as a whole */
 };
@@ -267,6 +268,40 @@ static void test_stretches(void **state)
         if (strcmp(text, stretches[i].expected) != 0)
             fail_msg("%s before %s: %s", stretches[i].logs, stretches[i].before, text);
     }
+}
+
+/* Somebody else's write, begun right after that of a log and still under way: what came later may not be taken. */
+static void begin_write_after(const char *instant)
+{
+    char file[400];
+    static const char *const states[] = {"requested", "inflight"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(file, sizeof file, "%s/.hoodie/timeline/%lld.deltacommit.%s", path, atoll(instant) + 1,
+                 states[i]);
+        FILE *f = fopen(file, "wb");
+        assert_non_null(f);
+        fclose(f);
+    }
+}
+
+static void test_stretches_end_at_pending_writes(void **state)
+{
+    (void)state;
+    sl_table *t = create(EVENT_TIME, threshold_2);
+    struct candidates c;
+    upsert(t, "a 5 base");
+    for (int i = 0; i < 4; i++)
+        upsert(t, "a 6 more");
+    ok(candidates_load(t, NULL, &c));
+    assert_int_equal(c.items[0].log_count, 4);
+    begin_write_after(c.items[0].logs[1]->parts.instant);
+    candidates_free(&c);
+    ok(candidates_load(t, NULL, &c));
+    ok(stretches_choose(t, SL_SELECT_ALL, &c));
+    assert_int_equal(c.count, 1);
+    assert_int_equal(c.items[0].log_count, 2);
+    candidates_free(&c);
+    sl_table_close(t);
 }
 
 /* A plan that was made by somebody else, or before somebody else's log came to stand in it. */
@@ -709,6 +744,76 @@ static void test_a_group_has_one_plan(void **state)
     }
 }
 
+/* A plan as somebody else could have made it. */
+static void put_plan(sl_table *t, enum sl_action action, json_t *plan, const char *record, char *instant)
+{
+    sl_table_lock *lock;
+    ok(sl_timeline_lock_take(t, &lock));
+    ok(sl_txn_draw(t, instant));
+    ok(sl_txn_schedule(t, action, instant, plan, record));
+    sl_table_lock_release(lock);
+    json_decref(plan);
+}
+
+static void test_clustered_groups_are_left_alone(void **state)
+{
+    (void)state;
+    sl_table *t = create(EVENT_TIME, threshold_2);
+    struct candidates c;
+    char instant[SL_INSTANT_BYTES], other[SL_INSTANT_BYTES];
+    size_t operations, files;
+    upsert(t, "a 5 base");
+    upsert(t, "a 6 one");
+    upsert(t, "a 7 two");
+    ok(candidates_load(t, NULL, &c));
+    json_t *slice =
+        json_pack("{s:n, s:[], s:s, s:s, s:n, s:i}", "dataFilePath", "deltaFilePaths", "fileId",
+                  c.items[0].group->file_id, "partitionPath", "", "bootstrapFilePath", "version", 1);
+    candidates_free(&c);
+    json_t *group = json_pack("{s:[o], s:{}, s:i, s:n, s:i}", "slices", slice, "metrics",
+                              "numOutputFileGroups", 1, "extraMetadata", "version", 1);
+    json_t *clustering =
+        json_pack("{s:[o], s:n, s:n, s:i, s:b, s:[]}", "inputGroups", group, "strategy", "extraMetadata",
+                  "version", 1, "preserveHoodieMetadata", 1, "missingSchedulePartitions");
+    put_plan(t, SL_ACTION_CLUSTERING,
+             json_pack("{s:s, s:o, s:n, s:i}", "operationType", "CLUSTER", "clusteringPlan", clustering,
+                       "extraMetadata", "version", 1),
+             "HoodieRequestedReplaceMetadata", instant);
+    for (int service = SL_COMPACT; service <= SL_LOG_COMPACT; service++) {
+        ok(sl_service_schedule(t, (enum sl_service)service, SL_SELECT_ALL, other, &operations));
+        assert_string_equal(other, "");
+    }
+    ok(sl_rollback_instant(t, instant, other, &files));
+    assert_true(*run(t, SL_COMPACT) != 0);
+    sl_table_close(t);
+}
+
+/* A plan with a gap would put the row of the log between after a newer one: refused where it is executed, too. */
+static void test_plans_with_gaps_are_refused(void **state)
+{
+    (void)state;
+    sl_table *t = create(COMMIT_TIME, threshold_2);
+    struct candidates c;
+    struct sl_write_result result;
+    json_t *plan;
+    char instant[SL_INSTANT_BYTES];
+    upsert(t, "a 1 base");
+    upsert(t, "a 2 one");
+    upsert(t, "a 3 two");
+    upsert(t, "b 4 three");
+    ok(candidates_load(t, NULL, &c));
+    c.items[0].logs[1] = c.items[0].logs[2];
+    c.items[0].log_count = 2;
+    ok(plan_json(SL_LOG_COMPACT, &c, &plan));
+    candidates_free(&c);
+    put_plan(t, SL_ACTION_LOGCOMPACTION, plan, "HoodieCompactionPlan", instant);
+    sl_status status = sl_service_execute(t, SL_LOG_COMPACT, instant, &result);
+    assert_int_equal(sl_status_code(status), SL_E_CONFLICT);
+    sl_status_free(status);
+    assert_string_equal(rows(t, NULL), "a 3 two; b 4 three");
+    sl_table_close(t);
+}
+
 /* The candidates of now, as far as they were chosen before: how many logs of the group are left, 0 when it is left out. */
 static size_t logs_confirmed(sl_table *t, const struct candidates *chosen, enum sl_service service)
 {
@@ -1069,6 +1174,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, table_folder_make, table_folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(test_stretches),
+        TEST(test_stretches_end_at_pending_writes),
         TEST(test_planned_stretches),
         TEST(test_strategies),
         TEST(test_partitions_that_are_no_days),
@@ -1080,6 +1186,8 @@ int main(int argc, char **argv)
         TEST(test_what_is_written_meanwhile_wins),
         TEST(test_deletes_keep_their_place),
         TEST(test_a_group_has_one_plan),
+        TEST(test_clustered_groups_are_left_alone),
+        TEST(test_plans_with_gaps_are_refused),
         TEST(test_what_was_chosen_is_confirmed),
         TEST(test_plans_take_what_came_before),
         TEST(test_log_compactions_roll_back),

@@ -75,9 +75,20 @@ static sl_status set_default(sl_properties *p, const char *key, const char *valu
     return sl_properties_get(p, key) ? SL_OK : sl_properties_set(p, key, value);
 }
 
+/* Readers take it in any case; it is stored in lower case (spec/lsm-layout.md 2). Opening refuses what is neither. */
+static sl_status fill_layout(sl_properties *p)
+{
+    static const char *const known[] = {"default", "lsm_tree"};
+    const char *given = sl_properties_get_or(p, "hoodie.table.storage.layout", "");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (equals_ignoring_case(given, known[i]))
+            return sl_properties_set(p, "hoodie.table.storage.layout", known[i]);
+    return SL_OK;
+}
+
 static sl_status fill_version(sl_properties *p)
 {
-    bool lsm = strcmp(sl_properties_get_or(p, "hoodie.table.storage.layout", "default"), "default") != 0;
+    bool lsm = strcmp(sl_properties_get_or(p, "hoodie.table.storage.layout", ""), "lsm_tree") == 0;
     SL_TRY(set_default(p, "hoodie.table.version", lsm ? "10" : "9"));
     SL_TRY(set_default(p, "hoodie.table.type", lsm ? "MERGE_ON_READ" : "COPY_ON_WRITE"));
     const char *version = sl_properties_get(p, "hoodie.table.version");
@@ -234,6 +245,7 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
     SL_TRY(set_default(p, "hoodie.table.name", last_component(path, name, sizeof name)));
     SL_TRY(check_name(sl_properties_get(p, "hoodie.table.name")));
     SL_TRY(check_schema(options->schema));
+    SL_TRY(fill_layout(p));
     SL_TRY(fill_version(p));
     SL_TRY(fill_merge(p));
     SL_TRY(check_partial_update(p));

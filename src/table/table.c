@@ -369,9 +369,21 @@ static sl_status refuse_change_data(const sl_table *t)
                : SL_OK;
 }
 
+/* A writer that means another version would write other logs and metadata than the table's readers expect. */
+static sl_status refuse_other_version(const sl_table *t)
+{
+    int64_t wanted;
+    SL_TRY(sl_table_setting_int(t, "hoodie.write.table.version", t->version, &wanted));
+    return wanted == t->version
+               ? SL_OK
+               : sl_unsupported("writing a table of version %d with hoodie.write.table.version=%" PRId64,
+                                t->version, wanted);
+}
+
 sl_status sl_table_check_writable(sl_table *t)
 {
     const sl_properties *p = &t->properties;
+    SL_TRY(refuse_other_version(t));
     if (strcmp(sl_table_setting(t, "hoodie.write.concurrency.mode", "SINGLE_WRITER"), "SINGLE_WRITER") != 0)
         return sl_unsupported("hoodie.write.concurrency.mode=%s",
                               sl_table_setting(t, "hoodie.write.concurrency.mode", ""));

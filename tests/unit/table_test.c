@@ -1570,6 +1570,16 @@ static void layout_is_read_in_any_case(void **state)
         assert_int_equal(t.table->layout, cases[i].layout);
         table_gone(&t);
     }
+    static const char *const stored[][2] = {{"LSM_Tree", "lsm_tree"}, {"DEFAULT", "default"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct test_table t =
+            table_created(SCHEMA, (const char *const[]){"hoodie.table.recordkey.fields", "k",
+                                                        "hoodie.table.storage.layout", stored[i][0], NULL});
+        assert_string_equal(sl_properties_get(&t.table->properties, "hoodie.table.storage.layout"),
+                            stored[i][1]);
+        assert_int_equal(t.table->version, i == 0 ? 10 : 9);
+        table_gone(&t);
+    }
 }
 
 static void open_refuses_by_name(void **state)
@@ -1698,6 +1708,10 @@ static void writing_is_refused_by_name(void **state)
     table_reopen(
         &t, (const char *const[]){"hoodie.write.concurrency.mode", "OPTIMISTIC_CONCURRENCY_CONTROL", NULL});
     FAILS(sl_table_check_writable(t.table), SL_E_UNSUPPORTED, "OPTIMISTIC_CONCURRENCY_CONTROL");
+    table_reopen(&t, (const char *const[]){"hoodie.write.table.version", "9", NULL});
+    OK(sl_table_check_writable(t.table));
+    table_reopen(&t, (const char *const[]){"hoodie.write.table.version", "10", NULL});
+    FAILS(sl_table_check_writable(t.table), SL_E_UNSUPPORTED, "hoodie.write.table.version=10");
     table_gone(&t);
 }
 

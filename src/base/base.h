@@ -57,11 +57,16 @@ SL_MUST_USE sl_status sl_nomem(void); /* needs no memory itself */
 
 /* Puts "<context>: " before the message of a failed status; success passes through. */
 SL_MUST_USE sl_status sl_context(sl_status status, const char *format, ...) SL_PRINTF(2, 3);
+/* Notes which row of the batch at hand failed, from 0, in place of the one that was noted before; -1: none in particular.
+ * It is a number and becomes text when the message is read, so that who knows more of the row (its number in the file, its
+ * list) says that instead. What was said before stands behind the row: "row 3: column fare: null". */
+SL_MUST_USE sl_status sl_at_row(sl_status status, int64_t row);
+int64_t sl_status_row(sl_status status); /* -1: not known, or success */
 /* A second line for the user ("hint: ..."); kept once, success passes through. */
 SL_MUST_USE sl_status sl_hint(sl_status status, const char *format, ...) SL_PRINTF(2, 3);
 
 enum sl_code sl_status_code(sl_status status);   /* SL_E_OK for success */
-const char *sl_status_message(sl_status status); /* "" for success; lives as long as the status */
+const char *sl_status_message(sl_status status); /* "" for success; lives until the status changes */
 const char *sl_status_hint(sl_status status);    /* NULL when there is none */
 void sl_status_free(sl_status status);
 /* Frees a failure and returns whether there was one: for steps whose failure is deliberately not reported. */
@@ -78,6 +83,13 @@ bool sl_status_ignore(sl_status status);
         sl_status try_status_ = (expr);                                                                      \
         if (SL_UNLIKELY(try_status_ != SL_OK))                                                               \
             return sl_context(try_status_, __VA_ARGS__);                                                     \
+    } while (0)
+/* The same for a loop over the rows of a batch. */
+#define SL_TRY_AT(expr, row)                                                                                 \
+    do {                                                                                                     \
+        sl_status try_status_ = (expr);                                                                      \
+        if (SL_UNLIKELY(try_status_ != SL_OK))                                                               \
+            return sl_at_row(try_status_, (row));                                                            \
     } while (0)
 /* For functions with one exit: needs a local `sl_status status` and a label `done`. */
 #define SL_GO(expr)                                                                                          \

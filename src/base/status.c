@@ -10,12 +10,15 @@
 struct sl_error {
     enum sl_code code;
     bool is_static; /* never changed, never freed */
+    int64_t row;    /* -1: of none */
+    char *context;  /* said outside the row; NULL: nothing */
     char *message;
+    char *text; /* context, row and message together, once somebody asked */
     char *hint;
 };
 
 static char no_memory_message[] = "out of memory";
-static struct sl_error no_memory = {SL_E_MEMORY, true, no_memory_message, NULL};
+static struct sl_error no_memory = {SL_E_MEMORY, true, -1, NULL, no_memory_message, NULL, NULL};
 
 sl_status sl_nomem(void) { return &no_memory; }
 
@@ -45,6 +48,7 @@ static sl_status error_new(enum sl_code code, const char *format, va_list args)
     if (!error)
         return sl_nomem();
     error->code = code;
+    error->row = -1;
     error->message = format_bounded(format, args);
     if (!error->message) {
         free(error);
@@ -89,7 +93,23 @@ static char *format_parts(const char *format, ...)
     return text;
 }
 
-/* Context is a help, not the message: when there is no memory for it, the status goes on without. */
+static void forget_text(sl_status status)
+{
+    free(status->text);
+    status->text = NULL;
+}
+
+/* "<before>: <*text>" in place of *text, or `before` where there was none. Context is a help, not the message: when there is
+ * no memory for it, the status goes on without. */
+static void put_before(const char *before, char **text)
+{
+    char *joined = *text ? format_parts("%s: %s", before, *text) : format_parts("%s", before);
+    if (!joined)
+        return;
+    free(*text);
+    *text = joined;
+}
+
 sl_status sl_context(sl_status status, const char *format, ...)
 {
     if (!status || status->is_static)
@@ -100,12 +120,22 @@ sl_status sl_context(sl_status status, const char *format, ...)
     va_end(args);
     if (!context)
         return status;
-    char *joined = format_parts("%s: %s", context, status->message);
+    put_before(context, status->row < 0 ? &status->message : &status->context);
     free(context);
-    if (!joined)
+    forget_text(status);
+    return status;
+}
+
+sl_status sl_at_row(sl_status status, int64_t row)
+{
+    if (!status || status->is_static)
         return status;
-    free(status->message);
-    status->message = joined;
+    if (status->context)
+        put_before(status->context, &status->message);
+    free(status->context);
+    status->context = NULL;
+    status->row = row;
+    forget_text(status);
     return status;
 }
 
@@ -122,7 +152,19 @@ sl_status sl_hint(sl_status status, const char *format, ...)
 
 enum sl_code sl_status_code(sl_status status) { return status ? status->code : SL_E_OK; }
 
-const char *sl_status_message(sl_status status) { return status ? status->message : ""; }
+int64_t sl_status_row(sl_status status) { return status ? status->row : -1; }
+
+const char *sl_status_message(sl_status status)
+{
+    if (!status)
+        return "";
+    if (status->row < 0)
+        return status->message;
+    if (!status->text)
+        status->text = format_parts("%s%srow %" PRId64 ": %s", status->context ? status->context : "",
+                                    status->context ? ": " : "", status->row, status->message);
+    return status->text ? status->text : status->message;
+}
 
 const char *sl_status_hint(sl_status status) { return status ? status->hint : NULL; }
 
@@ -130,7 +172,9 @@ void sl_status_free(sl_status status)
 {
     if (!status || status->is_static)
         return;
+    free(status->context);
     free(status->message);
+    free(status->text);
     free(status->hint);
     free(status);
 }

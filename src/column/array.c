@@ -234,6 +234,26 @@ size_t sl_array_data_bytes(const sl_array *array) { return rows_bytes(array, fal
 
 size_t sl_array_plain_bytes(const sl_array *array) { return rows_bytes(array, true); }
 
+/* The row whose list holds element `element`. */
+static int64_t row_of_element(const sl_array *a, int64_t element)
+{
+    int64_t low = 0, high = a->length;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (a->offsets[middle] <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+sl_status sl_at_row_of_element(sl_status status, const sl_array *list)
+{
+    int64_t element = sl_status_row(status);
+    return element < 0 ? status : sl_at_row(status, row_of_element(list, element));
+}
+
 int64_t sl_integer_at(const sl_array *a, int64_t i)
 {
     if (a->dictionary) {

@@ -136,17 +136,15 @@ sl_status cast_refused(const sl_type *from, const sl_type *to)
     return status;
 }
 
-/* "<value> does not fit <to>" */
-sl_status cast_does_not_fit(const sl_array *array, int64_t row, const sl_type *to, int64_t *bad_row)
+sl_status cast_does_not_fit(const sl_array *array, int64_t row, const sl_type *to)
 {
     sl_buf value = {0};
     char *text = NULL, *type = NULL;
     sl_status status;
-    *bad_row = row;
     SL_GO(sl_value_text(array, row, SL_TEXT_JSON, &value));
     SL_GO(sl_buf_take_string(&value, &text));
     SL_GO(sl_type_text(to, &type));
-    status = sl_input("%.100s does not fit %s", text, type);
+    status = sl_at_row(sl_input("%.100s does not fit %s", text, type), row);
 done:
     sl_buf_free(&value);
     sl_free(text);
@@ -188,16 +186,15 @@ static bool dictionary_may_stay(enum cast_kind kind, const sl_type *to)
     return kind == CAST_RETYPE || (kind == CAST_FIXED_BINARY && to->id == SL_BINARY);
 }
 
-static sl_status cast_dictionary(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+static sl_status cast_dictionary(const sl_array *a, const sl_type *to, sl_array **out)
 {
     sl_array *dictionary;
-    SL_TRY(array_cast(a->dictionary, to, bad_row, &dictionary));
+    SL_TRY(sl_cast(a->dictionary, to, &dictionary));
     return sl_array_new(to, a->length, a->null_count, cast_shared(a->validity_buffer),
                         cast_shared(a->values_buffer), NULL, NULL, 0, dictionary, out);
 }
 
-static sl_status array_cast_decoded(sl_array *a, const sl_type *to, enum cast_kind kind, int64_t *bad_row,
-                                    sl_array **out)
+static sl_status array_cast_decoded(sl_array *a, const sl_type *to, enum cast_kind kind, sl_array **out)
 {
     switch (kind) {
     case CAST_SAME:
@@ -206,55 +203,48 @@ static sl_status array_cast_decoded(sl_array *a, const sl_type *to, enum cast_ki
     case CAST_RETYPE:
         return cast_retype(a, to, out);
     case CAST_UTF8:
-        return cast_to_utf8(a, to, bad_row, out);
+        return cast_to_utf8(a, to, out);
     case CAST_ENUM:
-        return cast_to_enum(a, to, bad_row, out);
+        return cast_to_enum(a, to, out);
     case CAST_INTEGER:
-        return cast_integers(a, to, bad_row, out);
+        return cast_integers(a, to, out);
     case CAST_FLOATING:
         return cast_to_floating(a, to, out);
     case CAST_INT_DECIMAL:
     case CAST_DECIMAL:
-        return cast_to_decimal(a, to, bad_row, out);
+        return cast_to_decimal(a, to, out);
     case CAST_TIME:
-        return cast_time(a, to, bad_row, out);
+        return cast_time(a, to, out);
     case CAST_TEXT:
         return cast_to_text(a, to, out);
     case CAST_FIXED_BINARY:
         return cast_fixed_to_binary(a, to, out);
     case CAST_BINARY_FIXED:
-        return cast_binary_to_fixed(a, to, bad_row, out);
+        return cast_binary_to_fixed(a, to, out);
     case CAST_NULL:
         return sl_array_nulls(to, a->length, out);
     case CAST_STRUCT:
-        return cast_struct(a, to, bad_row, out);
+        return cast_struct(a, to, out);
     case CAST_LIST:
-        return cast_list(a, to, bad_row, out);
+        return cast_list(a, to, out);
     case CAST_MAP:
-        return cast_map(a, to, bad_row, out);
+        return cast_map(a, to, out);
     case CAST_NONE:
         break;
     }
     return cast_refused(a->type, to);
 }
 
-sl_status array_cast(sl_array *array, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status sl_cast(sl_array *array, const sl_type *to, sl_array **out)
 {
     enum cast_kind kind = cast_kind_of(array->type, to);
     if (!array->dictionary || kind == CAST_SAME || kind == CAST_NONE)
-        return array_cast_decoded(array, to, kind, bad_row, out);
+        return array_cast_decoded(array, to, kind, out);
     if (dictionary_may_stay(kind, to))
-        return cast_dictionary(array, to, bad_row, out);
+        return cast_dictionary(array, to, out);
     sl_array *decoded;
     SL_TRY(sl_array_decode_dictionary(array, &decoded));
-    sl_status status = array_cast_decoded(decoded, to, kind, bad_row, out);
+    sl_status status = array_cast_decoded(decoded, to, kind, out);
     sl_array_unref(decoded);
     return status;
-}
-
-sl_status sl_cast(sl_array *array, const sl_type *to, sl_array **out)
-{
-    int64_t bad_row = -1;
-    sl_status status = array_cast(array, to, &bad_row, out);
-    return bad_row < 0 ? status : sl_context(status, "row %" PRId64, bad_row);
 }

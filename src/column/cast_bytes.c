@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-sl_status cast_to_utf8(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_to_utf8(const sl_array *a, const sl_type *to, sl_array **out)
 {
     for (int64_t i = 0; i < a->length; i++) {
         size_t len;
@@ -48,10 +48,9 @@ sl_status cast_to_utf8(const sl_array *a, const sl_type *to, int64_t *bad_row, s
             continue;
         const uint8_t *data = sl_bytes_at(a, i, &len);
         size_t valid = sl_utf8_valid_prefix(data, len);
-        if (valid != len) {
-            *bad_row = i;
-            return sl_input("byte %zu of the value is not valid UTF-8 and it cannot become a string", valid);
-        }
+        if (valid != len)
+            return sl_at_row(
+                sl_input("byte %zu of the value is not valid UTF-8 and it cannot become a string", valid), i);
     }
     return cast_retype(a, to, out);
 }
@@ -64,7 +63,7 @@ static bool symbol_known(const sl_strings *symbols, const uint8_t *data, size_t 
     return false;
 }
 
-sl_status cast_to_enum(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_to_enum(const sl_array *a, const sl_type *to, sl_array **out)
 {
     for (int64_t i = 0; i < a->length; i++) {
         size_t len;
@@ -72,7 +71,7 @@ sl_status cast_to_enum(const sl_array *a, const sl_type *to, int64_t *bad_row, s
             continue;
         const uint8_t *data = sl_bytes_at(a, i, &len);
         if (!symbol_known(to->symbols, data, len))
-            return cast_does_not_fit(a, i, to, bad_row);
+            return cast_does_not_fit(a, i, to);
     }
     return cast_retype(a, to, out);
 }
@@ -91,7 +90,7 @@ sl_status cast_fixed_to_binary(const sl_array *a, const sl_type *to, sl_array **
                         cast_shared(a->values_buffer), offsets, NULL, 0, NULL, out);
 }
 
-sl_status cast_binary_to_fixed(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_binary_to_fixed(const sl_array *a, const sl_type *to, sl_array **out)
 {
     size_t width = (size_t)to->width, len;
     sl_buffer *values;
@@ -105,8 +104,7 @@ sl_status cast_binary_to_fixed(const sl_array *a, const sl_type *to, int64_t *ba
         const uint8_t *data = sl_bytes_at(a, i, &len);
         if (len != width) {
             sl_buffer_unref(values);
-            *bad_row = i;
-            return sl_input("%zu bytes where the type has %zu", len, width);
+            return sl_at_row(sl_input("%zu bytes where the type has %zu", len, width), i);
         }
         memcpy(p, data, width);
     }

@@ -72,7 +72,7 @@ static void cast_bounds(const sl_type *from, const sl_type *to, int64_t *low, in
         *low = 0;
 }
 
-sl_status cast_integers(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_integers(const sl_array *a, const sl_type *to, sl_array **out)
 {
     int64_t block[BLOCK], low, high;
     size_t width = sl_type_value_bytes(to);
@@ -85,7 +85,7 @@ sl_status cast_integers(const sl_array *a, const sl_type *to, int64_t *bad_row, 
         int64_t bad = outside(a, from, n, block, low, high);
         if (bad >= 0) {
             sl_buffer_unref(values);
-            return cast_does_not_fit(a, bad, to, bad_row);
+            return cast_does_not_fit(a, bad, to);
         }
         integers_store(width, sl_buffer_data(values) + (size_t)from * width, n, block);
     }
@@ -158,7 +158,7 @@ static bool decimal_rescale(sl_i128 value, int32_t up, sl_i128 power, sl_i128 bo
     return value % power == 0 && *out<bound && * out> - bound;
 }
 
-sl_status cast_to_decimal(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_to_decimal(const sl_array *a, const sl_type *to, sl_array **out)
 {
     bool decimal = a->type->id == SL_DECIMAL, is_unsigned = a->type->id == SL_UINT64;
     int32_t up = to->scale - (decimal ? a->type->scale : 0);
@@ -173,7 +173,7 @@ sl_status cast_to_decimal(const sl_array *a, const sl_type *to, int64_t *bad_row
         sl_i128 rescaled = 0;
         if (SL_UNLIKELY(!decimal_rescale(value, up, power, bound, &rescaled)) && sl_is_valid(a, i)) {
             sl_buffer_unref(values);
-            return cast_does_not_fit(a, i, to, bad_row);
+            return cast_does_not_fit(a, i, to);
         }
         memcpy(p + i * 16, &rescaled, 16);
     }
@@ -196,7 +196,7 @@ static bool rescale_units(int64_t *values, int64_t n, int64_t multiply, int64_t 
     return true;
 }
 
-sl_status cast_time(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_array **out)
+sl_status cast_time(const sl_array *a, const sl_type *to, sl_array **out)
 {
     int64_t block[BLOCK], bad = -1;
     int64_t from_units = time_unit_per_second(a->type->unit), to_units = time_unit_per_second(to->unit);
@@ -215,7 +215,7 @@ sl_status cast_time(const sl_array *a, const sl_type *to, int64_t *bad_row, sl_a
         }
         if (!fits) {
             sl_buffer_unref(values);
-            return cast_does_not_fit(a, bad, to, bad_row);
+            return cast_does_not_fit(a, bad, to);
         }
         integers_store(width, sl_buffer_data(values) + (size_t)from * width, n, block);
     }

@@ -139,6 +139,9 @@ size_t sl_array_data_bytes(const sl_array *array);
 /* The same of rows that go where there is no dictionary, each with an average entry of it: an estimate. */
 size_t sl_array_plain_bytes(const sl_array *array);
 
+/* A failure that tells of an element of a list or map (sl_status_row) as one of the row that the element is in. */
+SL_MUST_USE sl_status sl_at_row_of_element(sl_status status, const sl_array *list);
+
 SL_INLINE bool sl_is_valid(const sl_array *a, int64_t i) { return !a->validity || bit_get(a->validity, i); }
 SL_INLINE bool sl_bool_at(const sl_array *a, int64_t i) { return bit_get(a->values, i); }
 SL_INLINE int32_t sl_i32_at(const sl_array *a, int64_t i) { int32_t v; memcpy(&v, a->values + i * 4, 4); return v; }

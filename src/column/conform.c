@@ -18,13 +18,9 @@ static sl_status columns_check(const sl_type *from, const sl_type *to)
 
 static sl_status column_conform(const sl_batch *batch, int index, const sl_field *field, sl_array **out)
 {
-    int64_t bad_row = -1;
     if (index < 0)
         return sl_array_nulls(field->type, batch->rows, out);
-    sl_status status = array_field_cast(batch->columns[index], field, NULL, &bad_row, out);
-    if (bad_row >= 0)
-        status = sl_context(status, "row %" PRId64, bad_row);
-    return sl_context(status, "column %s", field->name);
+    return sl_context(array_field_cast(batch->columns[index], field, NULL, out), "column %s", field->name);
 }
 
 sl_status sl_batch_conform(sl_batch *batch, const sl_type *schema, sl_batch **out)

@@ -89,27 +89,61 @@ static sl_status hash_composite(const struct sl_bucket_hash *hash, const char *k
     return SL_OK;
 }
 
+static uint32_t bucket_of_hash(const struct sl_bucket_hash *hash, uint32_t h)
+{
+    return (h & INT32_MAX) % hash->buckets;
+}
+
+/* Of a key that is one value. */
+static uint32_t bucket_of_value(const struct sl_bucket_hash *hash, const void *key, size_t len)
+{
+    return hash->buckets > 1 ? bucket_of_hash(hash, hash_whole(key, len)) : 0;
+}
+
+static sl_status check_buckets(const struct sl_bucket_hash *hash)
+{
+    return hash->buckets ? SL_OK : sl_input("a bucket index needs at least one bucket");
+}
+
 sl_status sl_bucket_of_key(const struct sl_bucket_hash *hash, const void *key, size_t len, uint32_t *out)
 {
-    uint32_t h = 0;
-    if (hash->buckets == 0)
-        return sl_input("a bucket index needs at least one bucket");
-    if (find_from(key, len, 0, ',') == NONE || find_from(key, len, 0, ':') == NONE)
-        h = hash->buckets > 1 ? hash_whole(key, len) : 0;
-    else /* also for a single bucket, as it refuses malformed keys */
-        SL_TRY(hash_composite(hash, key, len, &h));
-    *out = (h & INT32_MAX) % hash->buckets;
+    uint32_t h;
+    SL_TRY(check_buckets(hash));
+    if (find_from(key, len, 0, ',') == NONE || find_from(key, len, 0, ':') == NONE) {
+        *out = bucket_of_value(hash, key, len);
+        return SL_OK;
+    }
+    SL_TRY(hash_composite(hash, key, len, &h)); /* also for a single bucket, as it refuses malformed keys */
+    *out = bucket_of_hash(hash, h);
     return SL_OK;
+}
+
+/* One look at the bytes of all keys spares two at each: mostly none has a comma. */
+static bool all_are_values(const sl_array *keys)
+{
+    if (keys->dictionary || keys->null_count || keys->length == 0)
+        return false;
+    int32_t from = keys->offsets[0], end = keys->offsets[keys->length];
+    return from == end || !memchr(keys->values + from, ',', (size_t)(end - from));
 }
 
 sl_status sl_bucket_of_keys(const struct sl_bucket_hash *hash, const sl_array *keys, uint32_t *out)
 {
+    SL_TRY(check_buckets(hash));
+    if (all_are_values(keys)) {
+        for (int64_t i = 0; i < keys->length; i++) {
+            size_t len;
+            const uint8_t *key = sl_bytes_at(keys, i, &len);
+            out[i] = bucket_of_value(hash, key, len);
+        }
+        return SL_OK;
+    }
     for (int64_t i = 0; i < keys->length; i++) {
         if (!sl_is_valid(keys, i))
-            return sl_input("row %" PRId64 ": the record key is null", i);
+            return sl_at_row(sl_input("the record key is null"), i);
         size_t len;
         const uint8_t *key = sl_bytes_at(keys, i, &len);
-        SL_TRY_CTX(sl_bucket_of_key(hash, key, len, &out[i]), "row %" PRId64, i);
+        SL_TRY_AT(sl_bucket_of_key(hash, key, len, &out[i]), i);
     }
     return SL_OK;
 }

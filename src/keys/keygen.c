@@ -156,7 +156,7 @@ static sl_status single_keys(const char *field, const sl_batch *batch, sl_array 
             continue;
         const char *what = sl_is_valid(texts, i) ? "empty" : "null";
         sl_array_unref(texts);
-        return sl_input("row %" PRId64 ": record key field `%s` is %s", i, field, what);
+        return sl_at_row(sl_input("record key field `%s` is %s", field, what), i);
     }
     *out = texts;
     return SL_OK;
@@ -198,7 +198,7 @@ static sl_status composite_key(const sl_strings *fields, const size_t *name_leng
         sink->bytes.len += (size_t)(at + len - start);
     }
     if (!present)
-        return sl_input("row %" PRId64 ": every field of the record key is null or empty", row);
+        return sl_at_row(sl_input("every field of the record key is null or empty"), row);
     text_sink_end_row(sink);
     return SL_OK;
 }
@@ -219,8 +219,8 @@ static sl_status composite_keys(const sl_strings *fields, const sl_batch *batch,
         name_lengths[f] = strlen(fields->items[f]);
         SL_GO(key_text_of_field(batch, fields->items[f], &texts[f], &parent_null_row));
         if (parent_null_row >= 0) { /* the record family refuses this, other than a null leaf (spec 1.3) */
-            status = sl_input("row %" PRId64 ": a parent of record key field `%s` is null", parent_null_row,
-                              fields->items[f]);
+            status = sl_at_row(sl_input("a parent of record key field `%s` is null", fields->items[f]),
+                               parent_null_row);
             goto done;
         }
     }

@@ -34,15 +34,21 @@ sl_status sl_sorter_new(const sl_type *schema, const char *key_column, const sl_
     return SL_OK;
 }
 
+/* It is that of the rows before others came, or went. */
+static void forget_order(sl_sorter *s)
+{
+    sl_free(s->entries);
+    s->entries = NULL;
+    s->entry_count = 0;
+}
+
 void sorter_drop_memory(sl_sorter *s)
 {
     for (size_t i = 0; i < s->chunk_count; i++)
         sl_batch_unref(s->chunks[i]);
     s->chunk_count = 0;
     s->chunk_bytes = 0;
-    sl_free(s->entries);
-    s->entries = NULL;
-    s->entry_count = 0;
+    forget_order(s);
     s->rows_in_memory = 0;
     if (sorter_budget(s))
         sl_budget_release(sorter_budget(s), s->reserved);
@@ -105,8 +111,7 @@ static sl_status check_keys(const sl_sorter *s, const sl_batch *batch, const uin
         return SL_OK;
     for (size_t i = 0; i < count; i++)
         if (!sl_is_valid(key, rows[i]))
-            return sl_input("row %" PRIu32 ": the key column %s is null", rows[i],
-                            s->schema->fields[s->key].name);
+            return sl_at_row(sl_input("the key column %s is null", s->schema->fields[s->key].name), rows[i]);
     return SL_OK;
 }
 
@@ -126,6 +131,7 @@ static bool reserve(sl_sorter *s, size_t bytes)
 
 static sl_status copy_rows(sl_sorter *s, const sl_batch *batch, const uint32_t *rows, size_t count)
 {
+    forget_order(s);
     for (size_t c = 0; c < s->schema->field_count; c++)
         SL_TRY_CTX(sl_builder_append_rows(s->builder.columns[c], batch->columns[c], rows, count), "column %s",
                    s->schema->fields[c].name);

@@ -1,8 +1,8 @@
 /*
  * Batches of any schema as batches of the wanted one: columns found by name once, converted batch by batch.
  *
- * Conversions work on whole columns and know no file. When one fails, the column is gone through once more,
- * row by row, to say which row of the input it was.
+ * Conversions work on whole columns and know no file: a failure tells the row of its batch, from which the row of the input
+ * is made here.
  */
 #include "parquet/parquet.h"
 #include "write/input_int.h"
@@ -38,38 +38,18 @@ static sl_status convert_column(const struct conform_stream *s, sl_array *column
         while (row < converted->length && sl_is_valid(converted, row))
             row++;
         sl_array_unref(converted);
-        return sl_input("row %" PRId64 ": no value, but it must have one", row);
+        return sl_at_row(sl_input("no value, but it must have one"), row);
     }
     *out = converted;
     return SL_OK;
 }
 
-/* Converts rows on their own until one fails, and says which. Its failure is the one that is told. */
-static sl_status name_bad_row(const struct conform_stream *s, const sl_array *column, const sl_field *field,
-                              sl_status why)
+/* "<input>: row 7: column `c`: ...", rows counted from 1 through the whole input. */
+static sl_status column_failed(const struct conform_stream *s, const sl_field *field, sl_status why)
 {
-    if (sl_status_code(why) != SL_E_INPUT)
-        return sl_context(why, "%s: column `%s`", s->name, field->name);
-    for (int64_t row = 0; row < column->length; row++) {
-        sl_array *one = NULL, *converted = NULL;
-        sl_status status = sl_array_copy(column, row, 1, &one);
-        if (status == SL_OK)
-            status = convert_column(s, one, field, &converted);
-        sl_array_unref(one);
-        sl_array_unref(converted);
-        if (status == SL_OK)
-            continue;
-        static const char prefix[] = "row 0: "; /* of the array of one row */
-        const char *message = sl_status_message(status);
-        if (strncmp(message, prefix, strlen(prefix)) == 0)
-            message += strlen(prefix);
-        sl_status told = sl_errorf(sl_status_code(status), "%s: row %" PRIu64 ": column `%s`: %s", s->name,
-                                   s->rows + (uint64_t)row + 1, field->name, message);
-        sl_status_free(status);
-        sl_status_free(why);
-        return told;
-    }
-    return sl_context(why, "%s: column `%s`", s->name, field->name);
+    int64_t row = sl_status_row(why);
+    why = sl_context(why, "column `%s`", field->name);
+    return sl_context(sl_at_row(why, row < 0 ? row : (int64_t)s->rows + row + 1), "%s", s->name);
 }
 
 static sl_status conform_batch(const struct conform_stream *s, const sl_batch *batch, sl_batch **out)
@@ -86,7 +66,7 @@ static sl_status conform_batch(const struct conform_stream *s, const sl_batch *b
         }
         status = convert_column(s, batch->columns[s->source[i]], field, &columns[i]);
         if (status != SL_OK) {
-            status = name_bad_row(s, batch->columns[s->source[i]], field, status);
+            status = column_failed(s, field, status);
             goto done;
         }
     }

@@ -131,11 +131,11 @@ static sl_status unit_failure(const sl_array *a, int64_t row, sl_status why)
     sl_buf text = {0};
     if (sl_status_ignore(sl_value_text(a, row, SL_TEXT_PLAIN, &text)))
         text.len = 0;
-    sl_status status = sl_input("row %" PRId64 ": %.*s %s", row, (int)text.len,
-                                text.data ? (const char *)text.data : "", sl_status_message(why));
+    sl_status status =
+        sl_input("%.*s %s", (int)text.len, text.data ? (const char *)text.data : "", sl_status_message(why));
     sl_status_free(why);
     sl_buf_free(&text);
-    return status;
+    return sl_at_row(status, row);
 }
 
 static sl_status convert_units(const sl_array *a, const sl_type *to, enum sl_time_unit unit,
@@ -206,7 +206,7 @@ static sl_status check_required(const sl_array *child, const sl_field *field, co
 {
     for (int64_t i = 0; !field->nullable && child->null_count != 0 && i < child->length; i++)
         if (!sl_is_valid(child, i) && (!parent || sl_is_valid(parent, i)))
-            return sl_input("row %" PRId64 ": no value in field `%s`, which must have one", i, field->name);
+            return sl_at_row(sl_input("no value in field `%s`, which must have one", field->name), i);
     return SL_OK;
 }
 
@@ -216,9 +216,8 @@ static sl_status convert_member(const sl_array *structure, const sl_field *field
     int source = sl_type_field_index(structure->type, field->name);
     if (source < 0)
         return sl_array_nulls(field->type, structure->length, out);
-    SL_TRY_CTX(input_convert(structure->children[source], field->type, options, out), "field `%s`",
-               field->name);
-    return SL_OK;
+    return sl_context(input_convert(structure->children[source], field->type, options, out), "field `%s`",
+                      field->name);
 }
 
 /* Members of a struct by name; of a map's entries by position, as files name them in many ways. */
@@ -244,21 +243,30 @@ done:
     return status;
 }
 
+static sl_status convert_elements(sl_array *elements, const sl_field *field,
+                                  const struct sl_input_options *options, sl_array **out)
+{
+    sl_array *converted;
+    SL_TRY(input_convert(elements, field->type, options, &converted));
+    sl_status status = check_required(converted, field, NULL);
+    if (status == SL_OK)
+        *out = converted;
+    else
+        sl_array_unref(converted);
+    return status;
+}
+
 static sl_status convert_nested(sl_array *a, const sl_type *to, const struct sl_input_options *options,
                                 sl_array **out)
 {
     sl_array *child = NULL;
     if (to->id == SL_STRUCT)
         return convert_members(a, to, false, options, out);
-    if (to->id == SL_LIST)
-        SL_TRY(input_convert(a->children[0], to->fields[0].type, options, &child));
-    else
-        SL_TRY(convert_members(a->children[0], to->fields[0].type, true, options, &child));
-    sl_status status = to->id == SL_LIST ? check_required(child, &to->fields[0], NULL) : SL_OK;
-    if (status != SL_OK) {
-        sl_array_unref(child);
-        return status;
-    }
+    sl_status status = to->id == SL_LIST
+                           ? convert_elements(a->children[0], &to->fields[0], options, &child)
+                           : convert_members(a->children[0], to->fields[0].type, true, options, &child);
+    if (status != SL_OK)
+        return sl_at_row_of_element(status, a);
     return sl_array_new(to, a->length, a->null_count, ref_or_null(a->validity_buffer), NULL,
                         ref_or_null(a->offsets_buffer), &child, 1, NULL, out);
 }
@@ -292,7 +300,7 @@ sl_status input_convert(sl_array *a, const sl_type *to, const struct sl_input_op
 
 /* ---- UTF-8 --------------------------------------------------------------------------------------------- */
 
-static sl_status bad_row(const sl_array *a)
+static sl_status first_that_is_not_utf8(const sl_array *a)
 {
     for (int64_t i = 0; i < a->length; i++) {
         size_t len;
@@ -301,8 +309,7 @@ static sl_status bad_row(const sl_array *a)
         const uint8_t *text = sl_bytes_at(a, i, &len);
         size_t valid = sl_utf8_valid_prefix(text, len);
         if (valid != len)
-            return sl_input("row %" PRId64 ": byte %zu of the string (0x%02x) is not UTF-8", i, valid,
-                            text[valid]);
+            return sl_at_row(sl_input("byte %zu of the string (0x%02x) is not UTF-8", valid, text[valid]), i);
     }
     return SL_OK; /* only the bytes of nulls are bad, and nobody reads them */
 }
@@ -322,17 +329,26 @@ static bool strings_are_utf8(const sl_array *a)
     return true;
 }
 
+/* A failure of an entry of the dictionary as one of the first row that has it. */
+static sl_status at_row_with_entry(sl_status status, const sl_array *a)
+{
+    int64_t entry = sl_status_row(status), row = 0;
+    while (row < a->length && (!sl_is_valid(a, row) || sl_i32_at(a, row) != entry))
+        row++;
+    return sl_at_row(status, row < a->length ? row : -1);
+}
+
 sl_status input_check_utf8(const sl_array *a)
 {
     if (a->dictionary)
-        return input_check_utf8(a->dictionary);
+        return at_row_with_entry(input_check_utf8(a->dictionary), a);
     if (a->type->id == SL_STRING)
-        return a->length == 0 || strings_are_utf8(a) ? SL_OK : bad_row(a);
+        return a->length == 0 || strings_are_utf8(a) ? SL_OK : first_that_is_not_utf8(a);
     for (size_t i = 0; i < a->child_count; i++) {
         if (a->type->id == SL_STRUCT)
             SL_TRY_CTX(input_check_utf8(a->children[i]), "field `%s`", a->type->fields[i].name);
         else
-            SL_TRY(input_check_utf8(a->children[i]));
+            SL_TRY(sl_at_row_of_element(input_check_utf8(a->children[i]), a));
     }
     return SL_OK;
 }

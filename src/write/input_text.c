@@ -299,18 +299,6 @@ static sl_status reset_chunk_builder(struct text_input *in)
     return sl_batch_builder_init(&in->chunk, in->stream.schema);
 }
 
-/* A check tells of a row of its batch: of one row that says nothing. */
-static sl_status without_row(sl_status status)
-{
-    static const char row[] = "row 0: ";
-    const char *message = sl_status_message(status);
-    if (strncmp(message, row, sizeof row - 1) != 0)
-        return status;
-    sl_status shorter = sl_input("%s", message + sizeof row - 1);
-    sl_status_free(status);
-    return shorter;
-}
-
 /* The check of one row, whose record is number `number`. */
 static sl_status check_row(const struct text_input *in, const sl_batch *rows, int64_t row,
                            struct chunk *chunk, int number, bool *passed)
@@ -321,7 +309,7 @@ static sl_status check_row(const struct text_input *in, const sl_batch *rows, in
     sl_batch_unref(one);
     if (sl_status_code(status) != SL_E_INPUT)
         return status;
-    chunk->wrong[number] = without_row(status);
+    chunk->wrong[number] = sl_at_row(status, -1); /* of one row: the line of the record says which */
     *passed = false;
     return SL_OK;
 }

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 void router_init(struct router *r, const sl_table *table, const sl_type *schema, uint64_t pool_bytes)
 {
     memset(r, 0, sizeof *r);
@@ -57,7 +60,7 @@ sl_status router_bucket_of_keys(const sl_table *table, const sl_array *keys, uin
 static size_t partition_slot(const struct router *r, const char *path, size_t len)
 {
     size_t mask = r->partition_cap - 1;
-    size_t slot = (size_t)sl_xxh64(path, len) & mask;
+    size_t slot = (size_t)XXH3_64bits(path, len) & mask;
     while (r->partition_slots[slot]) {
         size_t there = r->partition_slots[slot] - 1;
         if (r->partition_bytes[there] == len && memcmp(r->partitions.items[there], path, len) == 0)
@@ -201,7 +204,7 @@ sl_status partition_paths_check(const sl_array *paths)
         if (i == 0 || !same_value(paths, i, i - 1)) {
             size_t len;
             const uint8_t *path = sl_bytes_at(paths, i, &len);
-            SL_TRY_CTX(check_path((const char *)path, len), "row %" PRId64, i);
+            SL_TRY_AT(check_path((const char *)path, len), i);
         }
     return SL_OK;
 }
@@ -236,7 +239,7 @@ static sl_status assign_groups(struct router *r, const sl_batch *batch, const sl
         if (i == 0 || !same_value(partitions, i, i - 1)) {
             size_t len;
             const uint8_t *path = sl_bytes_at(partitions, i, &len);
-            SL_TRY_CTX(partition_index(r, path, len, &partition), "row %" PRId64, i);
+            SL_TRY_AT(partition_index(r, path, len, &partition), i);
         }
         SL_TRY(group_index(r, partition, r->buckets[i], &group));
         SL_TRY(scratch_for_groups(r));
@@ -287,9 +290,10 @@ static sl_status check_record_sizes(const struct router *r, const sl_batch *batc
         sl_batch_unref(row);
         if (bytes > r->pool.limit)
             return sl_hint(
-                sl_input("row %" PRId64 ": a record of %zu bytes, more than the %zu bytes in which "
-                         "rows are collected",
-                         i, bytes, r->pool.limit),
+                sl_at_row(
+                    sl_input("a record of %zu bytes, more than the %zu bytes in which rows are collected",
+                             bytes, r->pool.limit),
+                    i),
                 "sluice.memory (--memory), or sluice.flush.task.bytes if it is given, must be larger");
     }
     return SL_OK;

@@ -155,8 +155,8 @@ static sl_status check_routing(const sl_table *table, const struct write_task *t
     sl_status status = route_batch(table, columns, batch, task->tasks, numbers);
     for (int64_t i = 0; i < batch->rows && !status; i++)
         if (numbers[i] != task->number)
-            status = sl_input("row %" PRId64 " belongs to task %" PRIu32 ", not to task %" PRIu32, i,
-                              numbers[i], task->number);
+            status = sl_at_row(
+                sl_input("belongs to task %" PRIu32 ", not to task %" PRIu32, numbers[i], task->number), i);
     sl_free(numbers);
     return status;
 }

@@ -172,8 +172,8 @@ static sl_status check_ordering(const sl_table *table, const sl_batch *rows)
         const sl_array *column = rows->columns[at];
         for (int64_t r = 0; column->null_count && r < rows->rows; r++)
             if (!sl_is_valid(column, r))
-                return sl_input("row %" PRId64 ": column %s: the ordering value is null", r,
-                                table->ordering.items[i]);
+                return sl_at_row(sl_input("column %s: the ordering value is null", table->ordering.items[i]),
+                                 r);
     }
     return SL_OK;
 }
@@ -339,6 +339,17 @@ static sl_status take_rows(sl_writer *w, const sl_batch *rows, const sl_array *k
     return w->policy.is_early ? flush_unless_busy(w, is_full) : SL_OK;
 }
 
+/* Tells which row of the input failed, of all that the writer was given, from 1; or among which it is. */
+static sl_status append_failed(const sl_writer *w, const sl_batch *batch, sl_status status)
+{
+    uint64_t before = w->rows_before + w->rows_in;
+    int64_t row = sl_status_row(status);
+    if (row >= 0)
+        return sl_context(sl_at_row(status, -1), "input row %" PRIu64, before + (uint64_t)row + 1);
+    return sl_context(status, "input rows %" PRIu64 " to %" PRIu64, before + 1,
+                      before + (uint64_t)batch->rows);
+}
+
 /* A refusal (SL_E_INPUT) comes before the first row is taken. */
 sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
 {
@@ -364,10 +375,7 @@ done:
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
-    return status ? sl_context(status, "input rows %" PRIu64 " to %" PRIu64 " (row 0 is the first of them)",
-                               w->rows_before + w->rows_in + 1,
-                               w->rows_before + w->rows_in + (uint64_t)batch->rows)
-                  : SL_OK;
+    return status ? append_failed(w, batch, status) : SL_OK;
 }
 
 void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes)
@@ -436,6 +444,21 @@ static sl_status publish(sl_writer *w, struct sl_write_result *r)
     return sl_txn_commit(committing, w->flush.schema.data_text, r->completed);
 }
 
+static sl_status begin_or_sort(void *context, size_t index)
+{
+    sl_writer *w = context;
+    if (index == 0)
+        return txn_begin(w);
+    sl_sorter *sorter = w->router.groups[index - 1].sorter;
+    return sorter ? sl_sorter_sort(sorter) : SL_OK;
+}
+
+/* To begin a transaction is to wait for the disk: meanwhile the rows that wait are sorted. */
+static sl_status begin_commit(sl_writer *w)
+{
+    return sl_pool_for(w->table->runtime.pool, 1 + w->router.group_count, begin_or_sort, w);
+}
+
 sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
 {
     struct sl_write_result r = {.action = sl_action_name(sl_write_action(w->table, w->operation))};
@@ -446,7 +469,7 @@ sl_status sl_writer_commit(sl_writer *w, struct sl_write_result *result)
         !w->has_committed) /* a second commit without rows must not take away what the first wrote */
         SL_TRY(replace_has_work(w->table, w->operation, &has_work));
     if (has_work) {
-        SL_TRY(txn_begin(w));
+        SL_TRY(begin_commit(w));
         sl_status status = publish(w, &r);
         w->failed = status != SL_OK;
         SL_TRY(status);

@@ -3,31 +3,13 @@
  * compacted instants, the walk over torn files; blocks made here for what no writer made; mutations of all of them.
  * SEED=n repeats the mutations.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "check_support.h"
 #include "avro/avro.h"
 #include "log/log.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
-
-static void fails(sl_status status, enum sl_code code, const char *says)
-{
-    if (sl_status_code(status) != code || !strstr(sl_status_message(status), says))
-        fail_msg("code %d '%s', want %d '%s'", (int)sl_status_code(status), sl_status_message(status),
-                 (int)code, says);
-    sl_status_free(status);
-}
 
 /* ---- files -------------------------------------------------------------------------------------------------- */
 
@@ -42,8 +24,8 @@ static void load(struct golden *g)
     sl_storage *storage;
     char path[620];
     json_error_t error;
-    ok(sl_storage_local(&storage));
-    ok(sl_storage_read_all(storage, g->path, 1 << 24, &g->bytes));
+    OK(sl_storage_local(&storage));
+    OK(sl_storage_read_all(storage, g->path, 1 << 24, &g->bytes));
     sl_storage_free(storage);
     snprintf(path, sizeof path, "%s.json", g->path);
     g->twin = json_load_file(path, 0, &error);
@@ -61,8 +43,8 @@ static size_t each_golden(const char *folder, void (*check)(const struct golden 
     sl_listing listing;
     snprintf(path, sizeof path, "%s/log%s%s", root ? root : "tests/data", folder ? "/" : "",
              folder ? folder : "");
-    ok(sl_storage_local(&storage));
-    ok(sl_storage_list(storage, path, &listing));
+    OK(sl_storage_local(&storage));
+    OK(sl_storage_list(storage, path, &listing));
     for (size_t i = 0; i < listing.count; i++) {
         const char *name = listing.entries[i].name;
         size_t len = strlen(name);
@@ -87,7 +69,7 @@ static sl_status read_bytes(const void *data, size_t len, const sl_type *schema,
                             const sl_runtime *runtime, struct sl_inline_log *out)
 {
     sl_file *file;
-    ok(sl_file_of_memory(data, len, "t.log", &file));
+    OK(sl_file_of_memory(data, len, "t.log", &file));
     sl_status status = sl_inline_log_read(file, schema, deletes, runtime, out);
     sl_file_close(file);
     return status;
@@ -119,9 +101,9 @@ static bool is_text_of(const sl_array *array, int64_t row, const char *text)
 {
     sl_builder *b;
     sl_array *wanted;
-    ok(sl_builder_new(array->type, &b));
-    ok(sl_builder_text(b, text, strlen(text)));
-    ok(sl_builder_finish(b, &wanted));
+    OK(sl_builder_new(array->type, &b));
+    OK(sl_builder_text(b, text, strlen(text)));
+    OK(sl_builder_finish(b, &wanted));
     sl_builder_free(b);
     bool same = sl_equal_at(array, row, wanted, 0);
     sl_array_unref(wanted);
@@ -239,9 +221,9 @@ static const sl_type *twin_schema(const json_t *twin)
         free(text);
         if (!status)
             return type;
-        fails(status, SL_E_UNSUPPORTED, "HoodieMetadataRecord");
+        FAILS(status, SL_E_UNSUPPORTED, "HoodieMetadataRecord");
     }
-    ok(sl_schema_parse("k string", &type));
+    OK(sl_schema_parse("k string", &type));
     return type;
 }
 
@@ -250,15 +232,15 @@ static const sl_type *delete_schema(const sl_type *schema, const char *const *or
 {
     const sl_type *key, *number, *out;
     sl_field fields[4];
-    ok(sl_type_new(SL_STRING, &key));
-    ok(sl_type_new(SL_INT64, &number));
+    OK(sl_type_new(SL_STRING, &key));
+    OK(sl_type_new(SL_INT64, &number));
     fields[0] = (sl_field){.name = "_hoodie_record_key", .type = key};
     for (size_t i = 0; i < count; i++) {
         int at = sl_type_field_index(schema, ordering[i]);
         fields[1 + i] = (sl_field){
             .name = ordering[i], .type = at < 0 ? number : schema->fields[at].type, .nullable = true};
     }
-    ok(sl_type_struct(fields, 1 + count, &out));
+    OK(sl_type_struct(fields, 1 + count, &out));
     sl_type_unref(key);
     sl_type_unref(number);
     return out;
@@ -301,7 +283,7 @@ static void check_piece(const struct golden *g, const json_t *block, const struc
     }
     const char *compacted = block_header(block, "COMPACTED_BLOCK_TIMES");
     sl_strings want = {0};
-    ok(sl_strings_split(&want, compacted ? compacted : "", ','));
+    OK(sl_strings_split(&want, compacted ? compacted : "", ','));
     assert_int_equal(piece->compacted.count, want.count);
     for (i = 0; i < want.count; i++)
         assert_string_equal(piece->compacted.items[i], want.items[i]);
@@ -393,7 +375,7 @@ static void check_refused(const struct golden *g)
     struct sl_inline_log log;
     sl_status status = read_bytes(g->bytes.data, g->bytes.len, schema, deletes, NULL, &log);
     if (status) {
-        fails(status, SL_E_UNSUPPORTED, refusal);
+        FAILS(status, SL_E_UNSUPPORTED, refusal);
         refusals++;
     } else {
         acceptances++;
@@ -424,9 +406,9 @@ static void check_narrowed(const struct golden *g)
 {
     const sl_type *schema;
     struct sl_inline_log log;
-    ok(sl_schema_parse("ts decimal(20,2), added double, _hoodie_record_key string, k string", &schema));
+    OK(sl_schema_parse("ts decimal(20,2), added double, _hoodie_record_key string, k string", &schema));
     const sl_type *deletes = delete_schema(schema, NULL, 0);
-    ok(read_bytes(g->bytes.data, g->bytes.len, schema, deletes, NULL, &log));
+    OK(read_bytes(g->bytes.data, g->bytes.len, schema, deletes, NULL, &log));
     assert_int_equal(log.count, 1);
     const sl_batch *batch = log.pieces[0].batch;
     assert_true(sl_type_equal(batch->schema, schema));
@@ -442,9 +424,9 @@ static void check_narrowed(const struct golden *g)
     sl_inline_log_free(&log);
     sl_type_unref(deletes);
     sl_type_unref(schema);
-    ok(sl_schema_parse("k string, needed int not null", &schema));
+    OK(sl_schema_parse("k string, needed int not null", &schema));
     deletes = delete_schema(schema, NULL, 0);
-    fails(read_bytes(g->bytes.data, g->bytes.len, schema, deletes, NULL, &log), SL_E_INPUT, "needed");
+    FAILS(read_bytes(g->bytes.data, g->bytes.len, schema, deletes, NULL, &log), SL_E_INPUT, "needed");
     sl_type_unref(deletes);
     sl_type_unref(schema);
 }
@@ -462,7 +444,7 @@ static void put32(sl_buf *b, uint32_t v)
 {
     uint8_t bytes[4];
     store_be32(bytes, v);
-    ok(sl_buf_append(b, bytes, 4));
+    OK(sl_buf_append(b, bytes, 4));
 }
 
 static void put64(sl_buf *b, uint64_t v)
@@ -489,14 +471,14 @@ static void put_block(sl_buf *out, const struct block_form *f)
         if (values[i]) {
             put32(&body, i * 2);
             put32(&body, (uint32_t)strlen(values[i]));
-            ok(sl_buf_append(&body, values[i], strlen(values[i])));
+            OK(sl_buf_append(&body, values[i], strlen(values[i])));
         }
     put64(&body, f->content_len);
-    ok(sl_buf_append(&body, f->content, f->content_len));
+    OK(sl_buf_append(&body, f->content, f->content_len));
     put32(&body, 0);
-    ok(sl_buf_append(out, "#HUDI#", 6));
+    OK(sl_buf_append(out, "#HUDI#", 6));
     put64(out, body.len + 8);
-    ok(sl_buf_append(out, body.data, body.len));
+    OK(sl_buf_append(out, body.data, body.len));
     put64(out, body.len + 14);
     sl_buf_free(&body);
 }
@@ -508,9 +490,9 @@ static void put_delete(sl_buf *out, const char *ordering, size_t len)
     static const uint8_t head[] = {2, 2, 2, 'k', 2, 2, 'p'}; /* one record, key, partition */
     put32(&content, 3);
     put32(&content, (uint32_t)(sizeof head + len + 1));
-    ok(sl_buf_append(&content, head, sizeof head));
-    ok(sl_buf_append(&content, ordering, len));
-    ok(sl_buf_byte(&content, 0));
+    OK(sl_buf_append(&content, head, sizeof head));
+    OK(sl_buf_append(&content, ordering, len));
+    OK(sl_buf_byte(&content, 0));
     put_block(out, &(struct block_form){1, 1, "20240101000000000", NULL, content.data, content.len});
     sl_buf_free(&content);
 }
@@ -582,7 +564,7 @@ static void test_orderings(void **state)
         const sl_type *schema;
         struct sl_inline_log log;
         snprintf(columns, sizeof columns, "_hoodie_record_key string not null, %s", orderings[i].columns);
-        ok(sl_schema_parse(columns, &schema));
+        OK(sl_schema_parse(columns, &schema));
         put_delete(&file, orderings[i].bytes, orderings[i].len);
         sl_status status = read_bytes(file.data, file.len, schema, schema, NULL, &log);
         if (strcmp(orderings[i].want, "error") == 0) {
@@ -595,13 +577,13 @@ static void test_orderings(void **state)
             assert_int_equal(log.count, 1);
             for (size_t c = 1; c < schema->field_count; c++) {
                 const sl_array *column = log.pieces[0].batch->columns[c];
-                ok(sl_buf_printf(&text, c > 1 ? " " : ""));
+                OK(sl_buf_printf(&text, c > 1 ? " " : ""));
                 if (sl_is_valid(column, 0))
-                    ok(sl_value_text(column, 0, SL_TEXT_PLAIN, &text));
+                    OK(sl_value_text(column, 0, SL_TEXT_PLAIN, &text));
                 else
-                    ok(sl_buf_printf(&text, "null"));
+                    OK(sl_buf_printf(&text, "null"));
             }
-            ok(sl_buf_byte(&text, 0));
+            OK(sl_buf_byte(&text, 0));
             if (strcmp((const char *)text.data, orderings[i].want) != 0)
                 fail_msg("ordering %zu: %s, want %s", i, (const char *)text.data, orderings[i].want);
             sl_inline_log_free(&log);
@@ -620,8 +602,8 @@ static void check_kryo(const struct golden *g)
     const sl_type *schema;
     struct sl_inline_log log;
     bool second = strstr(g->path, "del-v2") != NULL;
-    ok(sl_schema_parse("_hoodie_record_key string not null, o long", &schema));
-    ok(read_bytes(g->bytes.data, g->bytes.len, schema, schema, NULL, &log));
+    OK(sl_schema_parse("_hoodie_record_key string not null, o long", &schema));
+    OK(read_bytes(g->bytes.data, g->bytes.len, schema, schema, NULL, &log));
     assert_int_equal(log.count, 1);
     const sl_batch *batch = log.pieces[0].batch;
     assert_int_equal(batch->rows, 2);
@@ -658,27 +640,27 @@ static void test_kryo_texts(void **state)
     static const char array_name[] = "\x01\x00[Lorg.apache.hudi.common.model.DeleteRecord\xbb\x01\x06";
     static const char first[] = "\x01\x01org.apache.hudi.common.model.DeleteRecor\xe4\x01\x01\x02org.apache."
                                 "hudi.common.model.HoodieKe\xf9\x01\x01\x82p\x01\x82k";
-    ok(sl_buf_append(&payload, BYTES(array_name)));
-    ok(sl_buf_append(&payload, BYTES(first)));
-    ok(sl_buf_append(&payload, BYTES("\x0a\x3f\xf8\x00\x00\x00\x00\x00\x00"))); /* double 1.5 */
-    ok(sl_buf_append(
+    OK(sl_buf_append(&payload, BYTES(array_name)));
+    OK(sl_buf_append(&payload, BYTES(first)));
+    OK(sl_buf_append(&payload, BYTES("\x0a\x3f\xf8\x00\x00\x00\x00\x00\x00"))); /* double 1.5 */
+    OK(sl_buf_append(
         &payload,
         BYTES(
             "\x01\x01\x01\x01\x02\x01\x00\x01\x81\x04\x40\x20\x00\x00"))); /* null partition, key "", float 2.5 */
-    ok(sl_buf_append(&payload,
+    OK(sl_buf_append(&payload,
                      BYTES("\x01\x01\x01\x01\x02\x01\x00\x01\xe5\x01"))); /* 100 characters: 101 = 37 + 64 */
-    ok(sl_buf_append(&payload, longest, 100));
-    ok(sl_buf_append(&payload, BYTES("\x00"))); /* null */
-    ok(sl_buf_append(&payload, BYTES("\x01\x01\x01\x01\x02\x01\x00\x01\x84\xc3\xa9\xed\xa0\xbd\xed\xb8\x80"
+    OK(sl_buf_append(&payload, longest, 100));
+    OK(sl_buf_append(&payload, BYTES("\x00"))); /* null */
+    OK(sl_buf_append(&payload, BYTES("\x01\x01\x01\x01\x02\x01\x00\x01\x84\xc3\xa9\xed\xa0\xbd\xed\xb8\x80"
                                      "\x05\x01"))); /* e acute, U+1F600, boolean */
-    ok(sl_buf_append(&payload,
+    OK(sl_buf_append(&payload,
                      BYTES("\x01\x01\x01\x01\x02\x08\x02"))); /* the key of an earlier record, int 1 */
     put32(&content, 2);
-    ok(sl_buf_append(&payload, BYTES("\x02")));
+    OK(sl_buf_append(&payload, BYTES("\x02")));
     put32(&content, (uint32_t)payload.len);
-    ok(sl_buf_append(&content, payload.data, payload.len));
+    OK(sl_buf_append(&content, payload.data, payload.len));
     put_block(&file, &(struct block_form){1, 1, "1", NULL, content.data, content.len});
-    ok(sl_schema_parse("_hoodie_record_key string not null", &schema));
+    OK(sl_schema_parse("_hoodie_record_key string not null", &schema));
     sl_status status = read_bytes(file.data, file.len, schema, schema, NULL, &log);
     if (status)
         fail_msg("%s", sl_status_message(status));
@@ -738,7 +720,7 @@ static void test_malformed(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse("_hoodie_record_key string, a int", &schema));
+    OK(sl_schema_parse("_hoodie_record_key string, a int", &schema));
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         sl_buf file = {0};
         struct sl_inline_log log;
@@ -752,8 +734,8 @@ static void test_malformed(void **state)
         sl_buf_free(&file);
     }
     struct sl_inline_log log;
-    fails(read_bytes("#HUDI!xxxxxxxx", 14, schema, schema, NULL, &log), SL_E_CORRUPT, "does not begin with");
-    ok(read_bytes("#HUD", 4, schema, schema, NULL, &log)); /* a magic that was never finished */
+    FAILS(read_bytes("#HUDI!xxxxxxxx", 14, schema, schema, NULL, &log), SL_E_CORRUPT, "does not begin with");
+    OK(read_bytes("#HUD", 4, schema, schema, NULL, &log)); /* a magic that was never finished */
     assert_int_equal(log.count, 0);
     sl_inline_log_free(&log);
     sl_type_unref(schema);
@@ -771,7 +753,7 @@ static void check_truncations(const struct golden *g)
         size_t warnings = 0, pieces = len == g->bytes.len ? 2 : len >= second ? 1 : 0;
         sl_runtime runtime = {.on_log = count_warning, .log_context = &warnings};
         struct sl_inline_log log;
-        ok(read_bytes(g->bytes.data, len, schema, deletes, &runtime, &log));
+        OK(read_bytes(g->bytes.data, len, schema, deletes, &runtime, &log));
         /* Up to 5 bytes of the next magic are not even a warning. */
         bool clean = len == g->bytes.len || len < 6 || (len >= second && len < second + 6);
         if (log.count != pieces || warnings != !clean)
@@ -805,7 +787,7 @@ static size_t mutants, mutants_read;
 static void check_mutations(const struct golden *g)
 {
     const sl_type *schema = twin_schema(g->twin), *deletes;
-    ok(sl_schema_parse("_hoodie_record_key string not null, o long", &deletes));
+    OK(sl_schema_parse("_hoodie_record_key string not null, o long", &deletes));
     uint8_t *bytes = malloc(g->bytes.len + 1);
     for (int round = 0; round < 60 && g->bytes.len > 0; round++) {
         size_t len = g->bytes.len, changes = 1 + pick(4);
@@ -849,7 +831,7 @@ static void check_memory(const struct golden *g)
 {
     const sl_type *schema = twin_schema(g->twin), *deletes = delete_schema(schema, NULL, 0);
     sl_file *file;
-    ok(sl_file_of_memory(g->bytes.data, g->bytes.len, "t.log", &file));
+    OK(sl_file_of_memory(g->bytes.data, g->bytes.len, "t.log", &file));
     for (uint64_t nth = 1;; nth++) {
         struct sl_inline_log log;
         sl_test_fail_allocation(nth, true);

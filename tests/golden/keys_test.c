@@ -3,20 +3,10 @@
  * vector of a supported kind is compared; what is skipped is counted by reason, and both counts are checked,
  * so that a vector cannot drop out of the test unseen.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "check_support.h"
 #include <jansson.h>
 #include <stdio.h>
 #include "keys/keys.h"
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
 
 static json_t *load(const char *name)
 {
@@ -41,11 +31,11 @@ static const char *const schema_text =
 static const sl_type *vector_schema(void)
 {
     const sl_type *plain, *out, *tm, *tu, *ltu, *tim;
-    ok(sl_schema_parse(schema_text, &plain));
-    ok(sl_type_timestamp(SL_MILLIS, true, &tm));
-    ok(sl_type_timestamp(SL_MICROS, true, &tu));
-    ok(sl_type_timestamp(SL_MICROS, false, &ltu));
-    ok(sl_type_time(SL_MILLIS, &tim));
+    OK(sl_schema_parse(schema_text, &plain));
+    OK(sl_type_timestamp(SL_MILLIS, true, &tm));
+    OK(sl_type_timestamp(SL_MICROS, true, &tu));
+    OK(sl_type_timestamp(SL_MICROS, false, &ltu));
+    OK(sl_type_time(SL_MILLIS, &tim));
     sl_field fields[32];
     assert_true(plain->field_count < 32);
     for (size_t i = 0; i < plain->field_count; i++)
@@ -54,7 +44,7 @@ static const sl_type *vector_schema(void)
     fields[sl_type_field_index(plain, "tu")].type = tu;
     fields[sl_type_field_index(plain, "ltu")].type = ltu;
     fields[sl_type_field_index(plain, "tim")].type = tim;
-    ok(sl_type_struct(fields, plain->field_count, &out));
+    OK(sl_type_struct(fields, plain->field_count, &out));
     sl_type_unref(plain);
     sl_type_unref(tm);
     sl_type_unref(tu);
@@ -78,40 +68,40 @@ static void append_value(sl_builder *b, const sl_type *type, const json_t *value
     uint8_t bytes[256];
     size_t len;
     if (!value || json_is_null(value)) {
-        ok(sl_builder_null(b));
+        OK(sl_builder_null(b));
         return;
     }
     switch (type->id) {
     case SL_BOOL:
-        ok(sl_builder_bool(b, json_is_true(value)));
+        OK(sl_builder_bool(b, json_is_true(value)));
         return;
     case SL_FLOAT:
     case SL_DOUBLE:
-        ok(sl_builder_double(b, json_number_value(value)));
+        OK(sl_builder_double(b, json_number_value(value)));
         return;
     case SL_STRING:
-        ok(sl_builder_bytes(b, json_string_value(value), json_string_length(value)));
+        OK(sl_builder_bytes(b, json_string_value(value), json_string_length(value)));
         return;
     case SL_BINARY:
         len = latin1(value, bytes);
-        ok(sl_builder_bytes(b, bytes, len));
+        OK(sl_builder_bytes(b, bytes, len));
         return;
     case SL_DECIMAL: {
         len = latin1(value, bytes);
         sl_i128 unscaled = len > 0 && bytes[0] & 0x80 ? -1 : 0;
         for (size_t i = 0; i < len; i++)
             unscaled = unscaled * 256 + bytes[i];
-        ok(sl_builder_decimal(b, unscaled));
+        OK(sl_builder_decimal(b, unscaled));
         return;
     }
     case SL_STRUCT:
         for (size_t i = 0; i < type->field_count; i++)
             append_value(sl_builder_child(b, i), type->fields[i].type,
                          json_object_get(value, type->fields[i].name));
-        ok(sl_builder_close(b));
+        OK(sl_builder_close(b));
         return;
     default:
-        ok(sl_builder_integer(b, json_integer_value(value)));
+        OK(sl_builder_integer(b, json_integer_value(value)));
     }
 }
 
@@ -119,11 +109,11 @@ static sl_batch *one_row(const sl_type *schema, const json_t *record)
 {
     sl_batch_builder builder = {0};
     sl_batch *batch;
-    ok(sl_batch_builder_init(&builder, schema));
+    OK(sl_batch_builder_init(&builder, schema));
     for (size_t i = 0; i < schema->field_count; i++)
         append_value(builder.columns[i], schema->fields[i].type,
                      json_object_get(record, schema->fields[i].name));
-    ok(sl_batch_builder_finish(&builder, &batch));
+    OK(sl_batch_builder_finish(&builder, &batch));
     sl_batch_builder_free(&builder);
     return batch;
 }
@@ -166,12 +156,12 @@ static void keygen_of_case(const json_t *c, struct sl_keygen *out)
     const char *version = property(props, "hoodie.write.table.version");
     const char *record = property(props, "hoodie.datasource.write.recordkey.field");
     memset(out, 0, sizeof *out);
-    ok(sl_keygen_kind_named(generator, &out->kind));
+    OK(sl_keygen_kind_named(generator, &out->kind));
     if (out->kind == SL_KEYGEN_SIMPLE) /* does not split: spec 1.1 */
-        ok(sl_strings_add(&out->record_fields, record));
+        OK(sl_strings_add(&out->record_fields, record));
     else
-        ok(sl_strings_split(&out->record_fields, record, ','));
-    ok(sl_strings_split(&out->partition_fields,
+        OK(sl_strings_split(&out->record_fields, record, ','));
+    OK(sl_strings_split(&out->partition_fields,
                         property(props, "hoodie.datasource.write.partitionpath.field"), ','));
     out->hive_style = flag(props, "hoodie.datasource.write.hive_style_partitioning");
     out->url_encode = flag(props, "hoodie.datasource.write.partitionpath.urlencode");
@@ -198,7 +188,7 @@ static void compare_case(const json_t *c, const sl_type *schema)
     sl_batch *batch = one_row(schema, json_object_get(c, "record"));
     const json_t *key = json_object_get(c, "key"), *path = json_object_get(c, "path");
     if (key) {
-        ok(sl_keygen_apply(&keygen, batch, &keys, NULL));
+        OK(sl_keygen_apply(&keygen, batch, &keys, NULL));
         assert_text(keys, 0, key);
         assert_true(sl_keygen_may_make(&keygen, schema, json_string_value(key), json_string_length(key)));
         sl_array_unref(keys);
@@ -211,10 +201,10 @@ static void compare_case(const json_t *c, const sl_type *schema)
     if (path) {
         if (!key) { /* the record's own key may be bad: take a good one */
             sl_strings_free(&keygen.record_fields);
-            ok(sl_strings_add(&keygen.record_fields, "good"));
+            OK(sl_strings_add(&keygen.record_fields, "good"));
         }
         const sl_type *wider_schema, *string;
-        ok(sl_type_new(SL_STRING, &string));
+        OK(sl_type_new(SL_STRING, &string));
         sl_field fields[40];
         sl_array *columns[40];
         for (size_t i = 0; i < schema->field_count; i++) {
@@ -222,11 +212,11 @@ static void compare_case(const json_t *c, const sl_type *schema)
             columns[i] = sl_array_ref(batch->columns[i]);
         }
         fields[schema->field_count] = (sl_field){"good", string, false, NULL};
-        ok(sl_array_constant_string("k", 1, 1, &columns[schema->field_count]));
-        ok(sl_type_struct(fields, schema->field_count + 1, &wider_schema));
+        OK(sl_array_constant_string("k", 1, 1, &columns[schema->field_count]));
+        OK(sl_type_struct(fields, schema->field_count + 1, &wider_schema));
         sl_batch *wider;
-        ok(sl_batch_new(wider_schema, 1, columns, &wider));
-        ok(sl_keygen_apply(&keygen, wider, &keys, &paths));
+        OK(sl_batch_new(wider_schema, 1, columns, &wider));
+        OK(sl_keygen_apply(&keygen, wider, &keys, &paths));
         assert_text(paths, 0, path);
         sl_array_unref(keys);
         sl_array_unref(paths);
@@ -278,11 +268,11 @@ static void partition_escapes(void **state)
         const json_t *value = json_array_get(row, 0), *escaped = json_array_get(row, 1),
                      *back = json_array_get(row, 2);
         sl_buf out = {0};
-        ok(sl_partition_escape(json_string_value(value), json_string_length(value), &out));
+        OK(sl_partition_escape(json_string_value(value), json_string_length(value), &out));
         assert_int_equal(out.len, json_string_length(escaped));
         assert_memory_equal(out.data, json_string_value(escaped), out.len);
         out.len = 0;
-        ok(sl_partition_unescape(json_string_value(escaped), json_string_length(escaped), &out));
+        OK(sl_partition_unescape(json_string_value(escaped), json_string_length(escaped), &out));
         assert_int_equal(out.len, json_string_length(back));
         assert_memory_equal(out.data, json_string_value(back), out.len);
         sl_buf_free(&out);
@@ -303,11 +293,11 @@ static void buckets(void **state)
         struct sl_bucket_hash hash = {0};
         const json_t *key = json_object_get(c, "key");
         const char *buckets_text;
-        ok(sl_strings_split(&hash.hash_fields, property(c, "fields"), ','));
+        OK(sl_strings_split(&hash.hash_fields, property(c, "fields"), ','));
         if (json_object_get(c, "hang")) { /* Hudi never returns; we must */
             uint32_t got;
             hash.buckets = 4;
-            ok(sl_bucket_of_key(&hash, json_string_value(key), json_string_length(key), &got));
+            OK(sl_bucket_of_key(&hash, json_string_value(key), json_string_length(key), &got));
             assert_in_range(got, 0, 3);
             hangs++;
         }
@@ -316,7 +306,7 @@ static void buckets(void **state)
         {
             uint32_t got;
             hash.buckets = (uint32_t)atoi(buckets_text);
-            ok(sl_bucket_of_key(&hash, json_string_value(key), json_string_length(key), &got));
+            OK(sl_bucket_of_key(&hash, json_string_value(key), json_string_length(key), &got));
             if (got != (uint32_t)json_integer_value(want))
                 fail_msg("key '%s' fields '%s' of %s: got %" PRIu32 ", want %d", json_string_value(key),
                          property(c, "fields"), buckets_text, got, (int)json_integer_value(want));
@@ -338,14 +328,14 @@ static void bucket_file_ids(void **state)
     char id[48];
     json_object_foreach(json_object_get(root, "file_id_nbcc"), name, want)
     {
-        ok(sl_bucket_file_id((uint32_t)atoi(name), true, id));
+        OK(sl_bucket_file_id((uint32_t)atoi(name), true, id));
         assert_string_equal(id, json_string_value(want));
     }
     json_object_foreach(json_object_get(root, "file_id_prefix_fixed"), name, want)
     {
-        ok(sl_bucket_file_id((uint32_t)atoi(name), true, id));
+        OK(sl_bucket_file_id((uint32_t)atoi(name), true, id));
         assert_int_equal(strncmp(id, json_string_value(want), 36), 0);
-        ok(sl_bucket_file_id((uint32_t)atoi(name), false, id));
+        OK(sl_bucket_file_id((uint32_t)atoi(name), false, id));
         assert_int_equal(strncmp(id, json_string_value(want), 8), 0);
         assert_int_equal(strlen(id), 38);
         assert_int_equal(sl_bucket_of_file_id(id), atoi(name));
@@ -386,8 +376,8 @@ static void keygen_of(struct sl_keygen *k, enum sl_keygen_kind kind, const char 
 {
     memset(k, 0, sizeof *k);
     k->kind = kind;
-    ok(sl_strings_split(&k->record_fields, record, ','));
-    ok(sl_strings_split(&k->partition_fields, partition, ','));
+    OK(sl_strings_split(&k->record_fields, record, ','));
+    OK(sl_strings_split(&k->partition_fields, partition, ','));
 }
 
 static sl_batch *strings_batch(const char *const (*rows)[2], int64_t count)
@@ -395,13 +385,13 @@ static sl_batch *strings_batch(const char *const (*rows)[2], int64_t count)
     const sl_type *schema;
     sl_batch_builder builder = {0};
     sl_batch *batch;
-    ok(sl_schema_parse("k string, p string", &schema));
-    ok(sl_batch_builder_init(&builder, schema));
+    OK(sl_schema_parse("k string, p string", &schema));
+    OK(sl_batch_builder_init(&builder, schema));
     for (int64_t i = 0; i < count; i++)
         for (int c = 0; c < 2; c++)
-            ok(rows[i][c] ? sl_builder_bytes(builder.columns[c], rows[i][c], strlen(rows[i][c]))
+            OK(rows[i][c] ? sl_builder_bytes(builder.columns[c], rows[i][c], strlen(rows[i][c]))
                           : sl_builder_null(builder.columns[c]));
-    ok(sl_batch_builder_finish(&builder, &batch));
+    OK(sl_batch_builder_finish(&builder, &batch));
     sl_batch_builder_free(&builder);
     sl_type_unref(schema);
     return batch;
@@ -415,7 +405,7 @@ static void string_keys_are_shared(void **state)
     struct sl_keygen k;
     sl_array *keys, *paths;
     keygen_of(&k, SL_KEYGEN_SIMPLE, "k", "p");
-    ok(sl_keygen_apply(&k, batch, &keys, &paths));
+    OK(sl_keygen_apply(&k, batch, &keys, &paths));
     assert_ptr_equal(keys, batch->columns[0]);
     assert_ptr_equal(paths, batch->columns[1]);
     sl_array_unref(keys);
@@ -435,17 +425,17 @@ static void many_partition_values(void **state)
     struct sl_keygen k;
     sl_array *keys, *paths;
     char want[64];
-    ok(sl_schema_parse("k int, p int", &schema));
-    ok(sl_batch_builder_init(&builder, schema));
+    OK(sl_schema_parse("k int, p int", &schema));
+    OK(sl_batch_builder_init(&builder, schema));
     for (int i = 0; i < ROWS; i++) {
-        ok(sl_builder_integer(builder.columns[0], i));
-        ok(i % 11 == 0 ? sl_builder_null(builder.columns[1])
+        OK(sl_builder_integer(builder.columns[0], i));
+        OK(i % 11 == 0 ? sl_builder_null(builder.columns[1])
                        : sl_builder_integer(builder.columns[1], (i / 3) % 700));
     }
-    ok(sl_batch_builder_finish(&builder, &batch));
+    OK(sl_batch_builder_finish(&builder, &batch));
     keygen_of(&k, SL_KEYGEN_SIMPLE, "k", "p");
     k.hive_style = true;
-    ok(sl_keygen_apply(&k, batch, &keys, &paths));
+    OK(sl_keygen_apply(&k, batch, &keys, &paths));
     for (int i = 0; i < ROWS; i++) {
         size_t len;
         const uint8_t *path = sl_bytes_at(paths, i, &len);
@@ -468,11 +458,11 @@ static void values_of(const struct sl_keygen *k, const char *path, const char *w
 {
     sl_strings values = {0};
     sl_buf joined = {0};
-    ok(sl_partition_values(k, path, &values));
+    OK(sl_partition_values(k, path, &values));
     for (size_t i = 0; i < values.count; i++)
-        ok(sl_buf_printf(&joined, "%s%s", i ? "|" : "", values.items[i]));
+        OK(sl_buf_printf(&joined, "%s%s", i ? "|" : "", values.items[i]));
     char *text;
-    ok(sl_buf_take_string(&joined, &text));
+    OK(sl_buf_take_string(&joined, &text));
     assert_string_equal(text, want);
     sl_free(text);
     sl_strings_free(&values);
@@ -543,7 +533,7 @@ static void checks_against_a_schema(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse("s string, by binary, n struct<x: int, l: list<int>>", &schema));
+    OK(sl_schema_parse("s string, by binary, n struct<x: int, l: list<int>>", &schema));
     static const struct {
         const char *record, *partition;
         enum sl_code code;
@@ -568,23 +558,23 @@ static void kinds(void **state)
 {
     (void)state;
     enum sl_keygen_kind kind;
-    ok(sl_keygen_kind_named("org.apache.hudi.keygen.ComplexKeyGenerator", &kind));
+    OK(sl_keygen_kind_named("org.apache.hudi.keygen.ComplexKeyGenerator", &kind));
     assert_int_equal(kind, SL_KEYGEN_COMPLEX);
     for (int i = SL_KEYGEN_SIMPLE; i <= SL_KEYGEN_NON_PARTITION; i++) {
-        ok(sl_keygen_kind_named(sl_keygen_kind_name((enum sl_keygen_kind)i), &kind));
+        OK(sl_keygen_kind_named(sl_keygen_kind_name((enum sl_keygen_kind)i), &kind));
         assert_int_equal(kind, i);
     }
     sl_status status = sl_keygen_kind_named("TIMESTAMP", &kind);
     assert_int_equal(sl_status_code(status), SL_E_UNSUPPORTED);
     assert_non_null(strstr(sl_status_message(status), "TIMESTAMP"));
     sl_status_free(status);
-    ok(sl_keygen_infer(1, 0, NULL, &kind));
+    OK(sl_keygen_infer(1, 0, NULL, &kind));
     assert_int_equal(kind, SL_KEYGEN_NON_PARTITION);
-    ok(sl_keygen_infer(1, 1, "p", &kind));
+    OK(sl_keygen_infer(1, 1, "p", &kind));
     assert_int_equal(kind, SL_KEYGEN_SIMPLE);
-    ok(sl_keygen_infer(2, 1, "p", &kind));
+    OK(sl_keygen_infer(2, 1, "p", &kind));
     assert_int_equal(kind, SL_KEYGEN_COMPLEX);
-    ok(sl_keygen_infer(1, 2, "p", &kind));
+    OK(sl_keygen_infer(1, 2, "p", &kind));
     assert_int_equal(kind, SL_KEYGEN_COMPLEX);
     status = sl_keygen_infer(1, 1, "p:TIMESTAMP", &kind);
     assert_int_equal(sl_status_code(status), SL_E_UNSUPPORTED);
@@ -623,7 +613,7 @@ static void out_of_memory(void **state)
 
 static void add_text(sl_hudi_bloom *b, const char *text)
 {
-    ok(sl_hudi_bloom_add(b, (const uint8_t *)text, strlen(text)));
+    OK(sl_hudi_bloom_add(b, (const uint8_t *)text, strlen(text)));
 }
 
 /* <prefix>0, <prefix>1, ..., then the extra ones: what the vectors' filters were filled with. */
@@ -657,9 +647,9 @@ static void bloom_filters(void **state)
         const char *type, *wanted = json_string_value(json_object_get(c, "serialized"));
         sl_hudi_bloom *b;
         sl_buf text = {0};
-        ok(sl_hudi_bloom_new(&o, &b));
+        OK(sl_hudi_bloom_new(&o, &b));
         uint64_t keys = add_keys(b, json_object_get(c, "keys"));
-        ok(sl_hudi_bloom_text(b, &type, &text));
+        OK(sl_hudi_bloom_text(b, &type, &text));
         assert_string_equal(type, keys > o.entries ? "DYNAMIC_V0" : "SIMPLE");
         if (is_dynamic ? keys > o.entries : keys == o.entries) {
             assert_int_equal(text.len, strlen(wanted));
@@ -693,10 +683,10 @@ static void bloom_sizes(void **state)
         sl_buf text = {0};
         if (entries > 10000) /* the same formula, many keys */
             continue;
-        ok(sl_hudi_bloom_new(&o, &b));
+        OK(sl_hudi_bloom_new(&o, &b));
         for (json_int_t k = 0; k < entries; k++)
-            ok(sl_hudi_bloom_add(b, (const uint8_t *)&k, sizeof k));
-        ok(sl_hudi_bloom_text(b, &type, &text));
+            OK(sl_hudi_bloom_add(b, (const uint8_t *)&k, sizeof k));
+        OK(sl_hudi_bloom_text(b, &type, &text));
         assert_int_equal(text.len, json_integer_value(json_array_get(row, 4)));
         sl_buf_free(&text);
         sl_hudi_bloom_free(b);

@@ -38,6 +38,30 @@ static void test_status_carries_context_and_hint(void **state)
     assert_false(sl_status_ignore(SL_OK));
 }
 
+/* The row is a number until the message is read: contexts stand before it, and it may be told better, or not at all. */
+static void test_status_tells_a_row(void **state)
+{
+    (void)state;
+    assert_null(sl_at_row(SL_OK, 3));
+    assert_int_equal(sl_status_row(SL_OK), -1);
+    assert_int_equal(sl_status_row(sl_nomem()), -1);
+    assert_ptr_equal(sl_at_row(sl_nomem(), 3), sl_nomem());
+
+    sl_status status = sl_input("null");
+    assert_int_equal(sl_status_row(status), -1);
+    status = sl_context(sl_at_row(status, 3), "column %s", "fare");
+    assert_int_equal(sl_status_row(status), 3);
+    assert_string_equal(sl_status_message(status), "column fare: row 3: null");
+    status = sl_context(status, "batch %d", 2);
+    assert_string_equal(sl_status_message(status), "batch 2: column fare: row 3: null");
+    status = sl_context(sl_at_row(status, INT64_MAX), "x.csv");
+    assert_string_equal(sl_status_message(status),
+                        "x.csv: row 9223372036854775807: batch 2: column fare: null");
+    status = sl_at_row(status, -1);
+    assert_string_equal(sl_status_message(status), "x.csv: batch 2: column fare: null");
+    assert_code(status, SL_E_INPUT);
+}
+
 static void test_status_has_every_code(void **state)
 {
     (void)state;
@@ -850,6 +874,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_carries_context_and_hint),
+        cmocka_unit_test(test_status_tells_a_row),
         cmocka_unit_test(test_status_has_every_code),
         cmocka_unit_test(test_status_is_bounded),
         cmocka_unit_test(test_status_without_memory),

@@ -2,21 +2,11 @@
  * Expressions: a table of texts with the rows they select, errors with their positions, and random expressions over
  * random batches against a naive evaluator of one row at a time, with the soundness of pruning. SEED=n repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "check_support.h"
 #include "query/query.h"
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
 
 /* ---- the table of examples ----------------------------------------------------------------------------- */
 
@@ -221,10 +211,10 @@ static sl_batch *batch_of_json(const sl_type *schema, const char *const *lines, 
 {
     sl_batch_builder b;
     sl_batch *batch;
-    ok(sl_batch_builder_init(&b, schema));
+    OK(sl_batch_builder_init(&b, schema));
     for (size_t i = 0; i < count; i++)
-        ok(sl_batch_builder_json_line(&b, lines[i], strlen(lines[i])));
-    ok(sl_batch_builder_finish(&b, &batch));
+        OK(sl_batch_builder_json_line(&b, lines[i], strlen(lines[i])));
+    OK(sl_batch_builder_finish(&b, &batch));
     sl_batch_builder_free(&b);
     return batch;
 }
@@ -241,7 +231,7 @@ static void test_examples(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse(example_schema, &schema));
+    OK(sl_schema_parse(example_schema, &schema));
     size_t count = sizeof example_rows / sizeof *example_rows;
     sl_batch *batch = batch_of_json(schema, example_rows, count);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
@@ -257,7 +247,7 @@ static void test_examples(void **state)
         }
         if (status)
             fail_msg("%s: %s", examples[i].text, sl_status_message(status));
-        ok(sl_expr_select(e, batch, selection, &selected));
+        OK(sl_expr_select(e, batch, selection, &selected));
         rows_text(selection, batch->rows, rows);
         if (strcmp(rows, examples[i].rows) != 0 || (size_t)selected != strlen(rows) || selection[0] >> count)
             fail_msg("%s: rows '%s', want '%s'", examples[i].text, rows, examples[i].rows);
@@ -340,7 +330,7 @@ static void test_mistakes(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse(example_schema, &schema));
+    OK(sl_schema_parse(example_schema, &schema));
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         sl_expr *e;
         char position[32];
@@ -363,23 +353,23 @@ static void test_size(void **state)
     sl_buf text = {0};
     int64_t selected;
     uint8_t selection[1];
-    ok(sl_schema_parse(example_schema, &schema));
+    OK(sl_schema_parse(example_schema, &schema));
     sl_batch *batch = batch_of_json(schema, example_rows, sizeof example_rows / sizeof *example_rows);
     for (int i = 0; i < 100000; i++)
-        ok(sl_buf_printf(&text, "%sid = %d", i ? " or " : "", i * 2));
-    ok(sl_buf_byte(&text, 0));
-    ok(sl_expr_parse((const char *)text.data, schema, &e));
-    ok(sl_expr_select(e, batch, selection, &selected));
+        OK(sl_buf_printf(&text, "%sid = %d", i ? " or " : "", i * 2));
+    OK(sl_buf_byte(&text, 0));
+    OK(sl_expr_parse((const char *)text.data, schema, &e));
+    OK(sl_expr_select(e, batch, selection, &selected));
     assert_int_equal(selected, 3);
     sl_strings columns = {0};
-    ok(sl_expr_columns(e, &columns));
+    OK(sl_expr_columns(e, &columns));
     assert_int_equal(columns.count, 1);
     sl_strings_free(&columns);
     sl_expr_free(e);
     text.len = 0;
     for (int i = 0; i < 100000; i++)
-        ok(sl_buf_byte(&text, '('));
-    ok(sl_buf_byte(&text, 0));
+        OK(sl_buf_byte(&text, '('));
+    OK(sl_buf_byte(&text, 0));
     sl_status status = sl_expr_parse((const char *)text.data, schema, &e);
     assert_non_null(strstr(sl_status_message(status), "levels of parentheses"));
     sl_status_free(status);
@@ -394,9 +384,9 @@ static void test_columns(void **state)
     const sl_type *schema;
     sl_expr *e;
     sl_strings columns = {0};
-    ok(sl_schema_parse(example_schema, &schema));
-    ok(sl_expr_parse("st.a = 1 and `odd name` > l or st.t.v is null or l in (1) or d = 1", schema, &e));
-    ok(sl_expr_columns(e, &columns));
+    OK(sl_schema_parse(example_schema, &schema));
+    OK(sl_expr_parse("st.a = 1 and `odd name` > l or st.t.v is null or l in (1) or d = 1", schema, &e));
+    OK(sl_expr_columns(e, &columns));
     static const char *const want[] = {"st", "odd name", "l", "d"};
     assert_int_equal(columns.count, 4);
     for (size_t i = 0; i < 4; i++)
@@ -415,13 +405,13 @@ static void test_other_batches(void **state)
     uint8_t selection[1];
     int64_t selected;
     sl_expr *e;
-    ok(sl_schema_parse("s string, id int", &schema));
-    ok(sl_schema_parse("id int, z long, s string", &moved));
-    ok(sl_schema_parse("id long, s string", &changed));
-    ok(sl_schema_parse("id int", &missing));
-    ok(sl_expr_parse("id = 1 and s = 'a'", schema, &e));
+    OK(sl_schema_parse("s string, id int", &schema));
+    OK(sl_schema_parse("id int, z long, s string", &moved));
+    OK(sl_schema_parse("id long, s string", &changed));
+    OK(sl_schema_parse("id int", &missing));
+    OK(sl_expr_parse("id = 1 and s = 'a'", schema, &e));
     sl_batch *batch = batch_of_json(moved, &line, 1);
-    ok(sl_expr_select(e, batch, selection, &selected));
+    OK(sl_expr_select(e, batch, selection, &selected));
     assert_int_equal(selected, 1);
     sl_batch_unref(batch);
     batch = batch_of_json(changed, &line, 1);
@@ -533,51 +523,51 @@ static struct value random_value(int column, int64_t base)
 static void append_value(sl_builder *b, int column, const struct value *v)
 {
     if (v->kind == VALUE_NULL) {
-        ok(sl_builder_null(b));
+        OK(sl_builder_null(b));
         return;
     }
     switch (column) {
     case C_FLOAT:
     case C_DOUBLE:
-        ok(sl_builder_double(b, v->number));
+        OK(sl_builder_double(b, v->number));
         break;
     case C_DECIMAL:
-        ok(sl_builder_decimal(b, v->exact / 10000));
+        OK(sl_builder_decimal(b, v->exact / 10000));
         break;
     case C_TEXT:
     case C_TEXT2:
-        ok(sl_builder_bytes(b, v->text, strlen(v->text)));
+        OK(sl_builder_bytes(b, v->text, strlen(v->text)));
         break;
     case C_DATE:
-        ok(sl_builder_integer(b, v->exact / DAY_MICROS));
+        OK(sl_builder_integer(b, v->exact / DAY_MICROS));
         break;
     case C_TIMESTAMP:
-        ok(sl_builder_integer(b, v->exact / 1000));
+        OK(sl_builder_integer(b, v->exact / 1000));
         break;
     case C_BOOL:
-        ok(sl_builder_bool(b, v->exact != 0));
+        OK(sl_builder_bool(b, v->exact != 0));
         break;
     default:
-        ok(sl_builder_integer(b, v->exact / 1000000));
+        OK(sl_builder_integer(b, v->exact / 1000000));
     }
 }
 
 static const sl_type *random_schema(void)
 {
     const sl_type *base, *u64, *millis, *out;
-    ok(sl_schema_parse("i int, l long, h int, u long, f float, d double, p decimal(9,2), s string, day date, "
+    OK(sl_schema_parse("i int, l long, h int, u long, f float, d double, p decimal(9,2), s string, day date, "
                        "at timestamp, flag boolean, st struct<a: int>, i2 int, s2 string",
                        &base));
-    ok(sl_type_new(SL_UINT64, &u64));
-    ok(sl_type_timestamp(SL_MILLIS, true, &millis));
+    OK(sl_type_new(SL_UINT64, &u64));
+    OK(sl_type_timestamp(SL_MILLIS, true, &millis));
     const sl_type *i16;
-    ok(sl_type_new(SL_INT16, &i16));
+    OK(sl_type_new(SL_INT16, &i16));
     sl_field fields[TOP_LEVEL];
     memcpy(fields, base->fields, sizeof fields);
     fields[C_SHORT].type = i16;
     fields[C_UINT64].type = u64;
     fields[C_TIMESTAMP].type = millis;
-    ok(sl_type_struct(fields, TOP_LEVEL, &out));
+    OK(sl_type_struct(fields, TOP_LEVEL, &out));
     sl_type_unref(base);
     sl_type_unref(u64);
     sl_type_unref(millis);
@@ -591,13 +581,13 @@ static sl_array *with_dictionary(sl_array *plain)
     sl_builder *b;
     sl_array *dictionary, *out;
     sl_buffer *indexes, *validity;
-    ok(sl_builder_new(plain->type, &b));
+    OK(sl_builder_new(plain->type, &b));
     for (size_t i = 0; i < WORDS; i++)
-        ok(sl_builder_bytes(b, words[i], strlen(words[i])));
-    ok(sl_builder_finish(b, &dictionary));
+        OK(sl_builder_bytes(b, words[i], strlen(words[i])));
+    OK(sl_builder_finish(b, &dictionary));
     sl_builder_free(b);
-    ok(sl_buffer_new((size_t)plain->length * 4 + 4, &indexes));
-    ok(sl_buffer_new(bitmap_bytes(plain->length) + 8, &validity));
+    OK(sl_buffer_new((size_t)plain->length * 4 + 4, &indexes));
+    OK(sl_buffer_new(bitmap_bytes(plain->length) + 8, &validity));
     memset(sl_buffer_data(validity), 0, sl_buffer_size(validity));
     for (int64_t i = 0; i < plain->length; i++) {
         uint32_t index = 1000000;
@@ -610,7 +600,7 @@ static sl_array *with_dictionary(sl_array *plain)
         }
         store_le32(sl_buffer_data(indexes) + i * 4, index);
     }
-    ok(sl_array_new(plain->type, plain->length, plain->null_count, validity, indexes, NULL, NULL, 0,
+    OK(sl_array_new(plain->type, plain->length, plain->null_count, validity, indexes, NULL, NULL, 0,
                     dictionary, &out));
     sl_array_unref(plain);
     return out;
@@ -624,25 +614,25 @@ static sl_batch *random_batch(const sl_type *schema)
     for (int c = 0; c < C_COUNT; c++) {
         int64_t base = (int64_t)pick(9) - 4;
         sl_builder *b;
-        ok(sl_builder_new(schema->fields[c].type, &b));
+        OK(sl_builder_new(schema->fields[c].type, &b));
         for (int64_t r = 0; r < table_rows; r++) {
             struct value *v = &table[r][c];
             *v = random_value(c, base);
             if (c != C_NESTED) {
                 append_value(b, c, v);
             } else if (v->kind == VALUE_NULL && pick(2)) {
-                ok(sl_builder_null(b)); /* the whole struct */
+                OK(sl_builder_null(b)); /* the whole struct */
             } else {
                 append_value(sl_builder_child(b, 0), c, v);
-                ok(sl_builder_close(b));
+                OK(sl_builder_close(b));
             }
         }
-        ok(sl_builder_finish(b, &columns[c]));
+        OK(sl_builder_finish(b, &columns[c]));
         sl_builder_free(b);
         if (is_text_column(c) && pick(2))
             columns[c] = with_dictionary(columns[c]);
     }
-    ok(sl_batch_new(schema, table_rows, columns, &batch));
+    OK(sl_batch_new(schema, table_rows, columns, &batch));
     return batch;
 }
 
@@ -669,20 +659,20 @@ static struct value random_literal(int column, sl_buf *text)
     struct value v = {.kind = VALUE_EXACT};
     int64_t n = (int64_t)pick(13) - 6;
     if (pick(20) == 0) {
-        ok(sl_buf_printf(text, "null"));
+        OK(sl_buf_printf(text, "null"));
         return (struct value){.kind = VALUE_NULL};
     }
     if (is_text_column(column)) {
         v.kind = VALUE_TEXT;
         snprintf(v.text, sizeof v.text, "%s", words[pick(WORDS)]);
-        ok(sl_buf_printf(text, "'%s'", v.text));
+        OK(sl_buf_printf(text, "'%s'", v.text));
     } else if (column == C_BOOL) {
         v.exact = pick(2);
-        ok(sl_buf_printf(text, v.exact ? "true" : "false"));
+        OK(sl_buf_printf(text, v.exact ? "true" : "false"));
     } else if (column == C_FLOAT || column == C_DOUBLE) {
         v.kind = VALUE_DOUBLE;
         v.number = pick(10) == 0 ? (double)NAN : (double)n / 8;
-        ok(v.number != v.number ? sl_buf_printf(text, "'NaN'") : sl_buf_printf(text, "%.3f", v.number));
+        OK(v.number != v.number ? sl_buf_printf(text, "'NaN'") : sl_buf_printf(text, "%.3f", v.number));
     } else if (column == C_DATE || column == C_TIMESTAMP) {
         v.exact = n * DAY_MICROS;
         int64_t year;
@@ -691,15 +681,15 @@ static struct value random_literal(int column, sl_buf *text)
         uint32_t form = pick(3), extra = form == 2 ? pick(3) : 0;
         v.exact += form == 2 ? (int64_t)extra * 500 : 0;
         if (form == 2)
-            ok(sl_buf_printf(text, "timestamp '%04d-%02d-%02d 00:00:00.%06u'", (int)year, month, day,
+            OK(sl_buf_printf(text, "timestamp '%04d-%02d-%02d 00:00:00.%06u'", (int)year, month, day,
                              extra * 500));
         else
-            ok(sl_buf_printf(text, "%s'%04d-%02d-%02d'", form ? "date " : "", (int)year, month, day));
+            OK(sl_buf_printf(text, "%s'%04d-%02d-%02d'", form ? "date " : "", (int)year, month, day));
     } else {
         static const int64_t parts[] = {0, 0, 250000, 500000, 1, 999999};
         int64_t part = parts[pick(6)];
         v.exact = n * 1000000 + (n < 0 ? -part : part);
-        ok(sl_buf_printf(text, "%s%d.%06d", n < 0 ? "-" : "", (int)(n < 0 ? -n : n), (int)part));
+        OK(sl_buf_printf(text, "%s%d.%06d", n < 0 ? "-" : "", (int)(n < 0 ? -n : n), (int)part));
     }
     return v;
 }
@@ -723,23 +713,23 @@ static struct node *random_leaf(sl_buf *text)
     switch (pick(8)) {
     case 0:
         n->kind = N_IS_NULL;
-        ok(sl_buf_printf(text, "%s is %snull", name, negation));
+        OK(sl_buf_printf(text, "%s is %snull", name, negation));
         break;
     case 1:
         n->kind = N_IN;
-        ok(sl_buf_printf(text, "%s %sin (", name, negation));
+        OK(sl_buf_printf(text, "%s %sin (", name, negation));
         n->literal_count = 1 + pick(3);
         for (size_t i = 0; i < n->literal_count; i++) {
-            ok(sl_buf_printf(text, "%s", i ? ", " : ""));
+            OK(sl_buf_printf(text, "%s", i ? ", " : ""));
             n->literals[i] = random_literal(n->column, text);
         }
-        ok(sl_buf_printf(text, ")"));
+        OK(sl_buf_printf(text, ")"));
         break;
     case 2:
         n->kind = N_BETWEEN;
-        ok(sl_buf_printf(text, "%s %sbetween ", name, negation));
+        OK(sl_buf_printf(text, "%s %sbetween ", name, negation));
         n->literals[0] = random_literal(n->column, text);
-        ok(sl_buf_printf(text, " and "));
+        OK(sl_buf_printf(text, " and "));
         n->literals[1] = random_literal(n->column, text);
         break;
     case 3: {
@@ -748,23 +738,23 @@ static struct node *random_leaf(sl_buf *text)
         n->kind = N_LIKE;
         n->column = pick(2) ? C_TEXT : C_TEXT2;
         snprintf(n->pattern, sizeof n->pattern, "%s", patterns[pick(14)]);
-        ok(sl_buf_printf(text, "%s %slike '%s' escape '!'", column_names[n->column], negation, n->pattern));
+        OK(sl_buf_printf(text, "%s %slike '%s' escape '!'", column_names[n->column], negation, n->pattern));
         break;
     }
     case 4:
         n->kind = N_COLUMNS;
         n->other = random_other(n->column);
-        ok(sl_buf_printf(text, "%s %s %s", name, ops[n->op], column_names[n->other]));
+        OK(sl_buf_printf(text, "%s %s %s", name, ops[n->op], column_names[n->other]));
         break;
     case 5:
         if (n->column == C_BOOL) {
             n->kind = N_FLAG;
-            ok(sl_buf_printf(text, "flag"));
+            OK(sl_buf_printf(text, "flag"));
             break;
         } /* fall through */
     default:
         n->kind = N_COMPARE;
-        ok(sl_buf_printf(text, "%s %s ", name, ops[n->op]));
+        OK(sl_buf_printf(text, "%s %s ", name, ops[n->op]));
         n->literals[0] = random_literal(n->column, text);
     }
     return n;
@@ -777,13 +767,13 @@ static struct node *random_node(int depth, sl_buf *text)
         return random_leaf(text);
     struct node *n = &nodes[node_count++];
     *n = (struct node){.kind = kind == 0 ? N_NOT : kind == 1 ? N_OR : N_AND};
-    ok(sl_buf_printf(text, n->kind == N_NOT ? "not (" : "("));
+    OK(sl_buf_printf(text, n->kind == N_NOT ? "not (" : "("));
     n->left = random_node(depth - 1, text);
     if (n->kind != N_NOT) {
-        ok(sl_buf_printf(text, n->kind == N_AND ? ") and (" : ") or ("));
+        OK(sl_buf_printf(text, n->kind == N_AND ? ") and (" : ") or ("));
         n->right = random_node(depth - 1, text);
     }
-    ok(sl_buf_printf(text, ")"));
+    OK(sl_buf_printf(text, ")"));
     return n;
 }
 
@@ -885,11 +875,11 @@ static void truncate_bounds(struct sl_parquet_bounds *b)
     size_t len;
     const uint8_t *text = sl_bytes_at(b->min, 0, &len);
     sl_array *min, *max;
-    ok(sl_array_constant_string((const char *)text, len && text[0] < 0x80 ? 1 : 0, 1, &min));
+    OK(sl_array_constant_string((const char *)text, len && text[0] < 0x80 ? 1 : 0, 1, &min));
     text = sl_bytes_at(b->max, 0, &len);
     char up[2] = {len && text[0] < 0x7e ? (char)(text[0] + 1) : (char)0x7f, 0};
     if (len && text[0] < 0x7e)
-        ok(sl_array_constant_string(up, 1, 1, &max));
+        OK(sl_array_constant_string(up, 1, 1, &max));
     else
         max = sl_array_ref(b->max);
     sl_array_unref(b->min);
@@ -902,9 +892,9 @@ static sl_array *nan_array(const sl_type *type)
 {
     sl_builder *b;
     sl_array *out;
-    ok(sl_builder_new(type, &b));
-    ok(sl_builder_double(b, NAN));
-    ok(sl_builder_finish(b, &out));
+    OK(sl_builder_new(type, &b));
+    OK(sl_builder_double(b, NAN));
+    OK(sl_builder_finish(b, &out));
     sl_builder_free(b);
     return out;
 }
@@ -938,9 +928,9 @@ static bool give_bounds(void *context, const char *name, struct sl_parquet_bound
     if (min < 0 || c == C_NESTED)
         return true;
     sl_array *plain;
-    ok(sl_array_decode_dictionary(array, &plain));
-    ok(sl_array_copy(plain, min, 1, &out->min));
-    ok(sl_array_copy(plain, max, 1, &out->max));
+    OK(sl_array_decode_dictionary(array, &plain));
+    OK(sl_array_copy(plain, min, 1, &out->min));
+    OK(sl_array_copy(plain, max, 1, &out->max));
     if (nans) {
         out->max_number = out->max;
         out->max = nan_array(plain->type);
@@ -979,11 +969,11 @@ static void test_random(void **state)
             text.len = 0;
             node_count = 0;
             const struct node *n = random_node((int)pick(4), &text);
-            ok(sl_buf_byte(&text, 0));
+            OK(sl_buf_byte(&text, 0));
             sl_status status = sl_expr_parse((const char *)text.data, schema, &e);
             if (status)
                 fail_msg("%s: %s", (const char *)text.data, sl_status_message(status));
-            ok(sl_expr_select(e, batch, selection, &selected));
+            OK(sl_expr_select(e, batch, selection, &selected));
             for (int64_t r = 0; r < table_rows; r++) {
                 bool expected = naive_eval(n, table[r]) == T_TRUE;
                 want += expected;
@@ -1030,8 +1020,8 @@ static bool give_fixed(void *context, const char *name, struct sl_parquet_bounds
     *out = (struct sl_parquet_bounds){.has_null_count = f->null_count >= 0, .null_count = f->null_count};
     if (sl_is_valid(batch->columns[c], 0)) {
         out->has_bounds = true;
-        ok(sl_array_copy(batch->columns[c], 0, 1, &out->min));
-        ok(sl_array_copy(batch->columns[c], 1, 1, &out->max));
+        OK(sl_array_copy(batch->columns[c], 0, 1, &out->min));
+        OK(sl_array_copy(batch->columns[c], 1, 1, &out->max));
     }
     if (strcmp(name, "n") == 0) {
         out->max_number = out->max;
@@ -1107,12 +1097,12 @@ static void test_prunings(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse("id int, k long, s string, t string, d double, n double, st struct<a: int>", &schema));
+    OK(sl_schema_parse("id int, k long, s string, t string, d double, n double, st struct<a: int>", &schema));
     struct fixed_bounds f = {schema, "{\"id\":10,\"k\":7,\"s\":\"ab\",\"t\":\"prea\",\"d\":1,\"n\":0}",
                              "{\"id\":20,\"k\":7,\"s\":\"bcd\",\"t\":\"prez\",\"d\":2.5,\"n\":3}", 0};
     for (size_t i = 0; i < sizeof prunings / sizeof *prunings; i++) {
         sl_expr *e;
-        ok(sl_expr_parse(prunings[i].text, schema, &e));
+        OK(sl_expr_parse(prunings[i].text, schema, &e));
         for (f.null_count = -1; f.null_count < 2; f.null_count++) {
             bool want = f.null_count == 0 ? prunings[i].may : prunings[i].may_with_nulls;
             if (sl_expr_may_match(e, give_fixed, &f) != want)
@@ -1129,7 +1119,7 @@ static void test_memory(void **state)
 {
     (void)state;
     const sl_type *schema;
-    ok(sl_schema_parse(example_schema, &schema));
+    OK(sl_schema_parse(example_schema, &schema));
     sl_batch *batch = batch_of_json(schema, example_rows, sizeof example_rows / sizeof *example_rows);
     static const char text[] = "at > timestamp '2024-01-31 12:00:00.0000005' and s like 'a%' or p in (1.1, "
                                "2) and d > 'NaN' or x = x'00' or day < at";

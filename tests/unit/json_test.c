@@ -1,26 +1,7 @@
 /* JSON text into builders: what is read, what is refused and where, and the schemas inferred from lines. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "check_support.h"
 #include "column/column.h"
 #include <stdio.h>
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
-
-static void fails(sl_status status, const char *part)
-{
-    assert_non_null(status);
-    assert_int_equal(sl_status_code(status), SL_E_INPUT);
-    if (!strstr(sl_status_message(status), part))
-        fail_msg("'%s' does not say '%s'", sl_status_message(status), part);
-    sl_status_free(status);
-}
 
 /* One line into a batch of the schema; canonical text of the row, or the error. The copy has no byte behind
  * the line, so that reading past it is seen by the sanitizer. */
@@ -35,7 +16,7 @@ static sl_status line_read(const char *schema_text, const char *line, char *out,
     sl_status status;
     assert_non_null(exact);
     memcpy(exact, line, len);
-    ok(sl_schema_parse(schema_text, &schema));
+    OK(sl_schema_parse(schema_text, &schema));
     SL_GO(sl_batch_builder_init(&b, schema));
     SL_GO(sl_batch_builder_json_line(&b, exact, len));
     SL_GO(sl_batch_builder_finish(&b, &batch));
@@ -79,7 +60,7 @@ static void test_reads(void **state)
     };
     char out[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ok(line_read(cases[i][0], cases[i][1], out, sizeof out));
+        OK(line_read(cases[i][0], cases[i][1], out, sizeof out));
         assert_string_equal(out, cases[i][2]);
     }
 }
@@ -127,7 +108,7 @@ static void test_refuses(void **state)
     };
     char out[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        fails(line_read(cases[i][0], cases[i][1], out, sizeof out), cases[i][2]);
+        FAILS(line_read(cases[i][0], cases[i][1], out, sizeof out), SL_E_INPUT, cases[i][2]);
 }
 
 static void test_depth(void **state)
@@ -137,12 +118,12 @@ static void test_depth(void **state)
     memset(line + 5, '[', 63);
     memset(line + 68, ']', 63);
     memcpy(line + 131, "}", 2);
-    ok(line_read("a int", line, out, sizeof out)); /* 64 levels */
+    OK(line_read("a int", line, out, sizeof out)); /* 64 levels */
     memcpy(line, "{\"z\":[", 6);
     memset(line + 5, '[', 64);
     memset(line + 69, ']', 64);
     memcpy(line + 133, "}", 2);
-    fails(line_read("a int", line, out, sizeof out), "64 levels");
+    FAILS(line_read("a int", line, out, sizeof out), SL_E_INPUT, "64 levels");
 }
 
 static void test_value_position(void **state)
@@ -152,14 +133,14 @@ static void test_value_position(void **state)
     const sl_type *type;
     sl_builder *b;
     size_t pos = 0;
-    ok(sl_type_new(SL_INT64, &type));
-    ok(sl_builder_new(type, &b));
-    ok(sl_builder_json(b, text, strlen(text), &pos));
+    OK(sl_type_new(SL_INT64, &type));
+    OK(sl_builder_new(type, &b));
+    OK(sl_builder_json(b, text, strlen(text), &pos));
     assert_int_equal(pos, 3);
     pos = 5;
-    ok(sl_builder_json(b, text, strlen(text), &pos));
+    OK(sl_builder_json(b, text, strlen(text), &pos));
     assert_int_equal(pos, 8);
-    fails(sl_builder_json(b, text, strlen(text), &pos), "byte 8");
+    FAILS(sl_builder_json(b, text, strlen(text), &pos), SL_E_INPUT, "byte 8");
     assert_int_equal(pos, 8);
     sl_builder_free(b);
     sl_type_unref(type);
@@ -175,10 +156,10 @@ static void test_truncation(void **state)
     for (size_t len = 0; len + 1 < sizeof line; len++) {
         memcpy(part, line, len);
         part[len] = '\0';
-        fails(line_read("s string, l list<double>, m map<string, list<boolean>>", part, out, sizeof out),
-              "byte");
+        FAILS(line_read("s string, l list<double>, m map<string, list<boolean>>", part, out, sizeof out),
+              SL_E_INPUT, "byte");
     }
-    ok(line_read("s string, l list<double>, m map<string, list<boolean>>", line, out, sizeof out));
+    OK(line_read("s string, l list<double>, m map<string, list<boolean>>", line, out, sizeof out));
 }
 
 static void test_failing_allocations(void **state)
@@ -187,7 +168,7 @@ static void test_failing_allocations(void **state)
     const sl_type *schema;
     static const char line[] =
         "{\"s\":\"\\ud83d\\ude00\",\"l\":[1.5e+3],\"m\":{\"k\":1,\"j\":2},\"x\":\"AP8=\"}";
-    ok(sl_schema_parse("s string, l list<double>, m map<string, int>, x binary", &schema));
+    OK(sl_schema_parse("s string, l list<double>, m map<string, int>, x binary", &schema));
     for (uint64_t nth = 1;; nth++) {
         sl_batch_builder b = {0};
         sl_json_infer *infer = NULL;
@@ -222,7 +203,7 @@ static sl_status infer(const char *const *lines, char **out)
     sl_json_infer *inferrer;
     const sl_type *schema = NULL;
     sl_status status = SL_OK;
-    ok(sl_json_infer_new(&inferrer));
+    OK(sl_json_infer_new(&inferrer));
     for (; *lines && status == SL_OK; lines++)
         status = sl_json_infer_line(inferrer, *lines, strlen(*lines));
     if (status == SL_OK)
@@ -238,9 +219,9 @@ static void infers(const char *const *lines, const char *schema_text)
 {
     const sl_type *expected;
     char *text, *expected_text;
-    ok(infer(lines, &text));
-    ok(sl_schema_parse(schema_text, &expected));
-    ok(sl_type_text(expected, &expected_text));
+    OK(infer(lines, &text));
+    OK(sl_schema_parse(schema_text, &expected));
+    OK(sl_type_text(expected, &expected_text));
     assert_string_equal(text, expected_text);
     sl_free(text);
     sl_free(expected_text);
@@ -258,13 +239,13 @@ static void test_infer(void **state)
     infers((const char *const[]){"{\"a\":[]}", "{\"a\":[{\"x\":1}]}", "{\"a\":[null,{\"y\":[2.5]}]}", NULL},
            "a list<struct<x: long, y: list<double>>>");
     infers((const char *const[]){"{\"a\":null,\"b\":[]}", NULL}, "a string, b list<string>");
-    fails(infer((const char *const[]){"{\"a\":1}", "{\"a\":\"x\"}", NULL}, &text),
+    FAILS(infer((const char *const[]){"{\"a\":1}", "{\"a\":\"x\"}", NULL}, &text), SL_E_INPUT,
           "line 2: a: byte 5: a string where other lines have an integer");
-    fails(infer((const char *const[]){"{\"a\":{\"b\":1,\"b\":2}}", NULL}, &text), "twice");
-    fails(infer((const char *const[]){"{\"a\":1} 2", NULL}, &text), "line 1: byte 8");
-    fails(infer((const char *const[]){"{\"a\":{}}", NULL}, &text), "a: only empty objects");
-    fails(infer((const char *const[]){"{\"\":1}", NULL}, &text), "empty");
-    fails(infer((const char *const[]){NULL}, &text), "only empty objects");
+    FAILS(infer((const char *const[]){"{\"a\":{\"b\":1,\"b\":2}}", NULL}, &text), SL_E_INPUT, "twice");
+    FAILS(infer((const char *const[]){"{\"a\":1} 2", NULL}, &text), SL_E_INPUT, "line 1: byte 8");
+    FAILS(infer((const char *const[]){"{\"a\":{}}", NULL}, &text), SL_E_INPUT, "a: only empty objects");
+    FAILS(infer((const char *const[]){"{\"\":1}", NULL}, &text), SL_E_INPUT, "empty");
+    FAILS(infer((const char *const[]){NULL}, &text), SL_E_INPUT, "only empty objects");
 }
 
 int main(void)

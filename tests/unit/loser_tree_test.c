@@ -3,21 +3,10 @@
  * every k with empty runs, equal keys and in-run duplicates against a plain sort, the comparison bound, and
  * the invariants after every step. SEED=n repeats a random run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "check_support.h"
 #include <stdio.h>
 
 #include "tree_sources.h"
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
 
 /* ---- the worked example -------------------------------------------------------------------------------- */
 
@@ -91,33 +80,33 @@ static void follow_worked_example(size_t window)
     static const char *const texts[] = {"ace", "abc", "cd"};
     struct sources all = sources_of_texts(texts, 3, window);
     sl_loser_tree *t;
-    ok(tree_new(&all, &t));
+    OK(tree_new(&all, &t));
     expect_step(t, &all, "S0:a W_NEW ->1", "S1:a L_SAME", "S2:c L_NEW", 2);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S1:a W_SAME", "S0:a L_POP", "S2:c L_NEW", 2);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S1:a W_POP", "S0:a L_POP", "S2:c L_NEW", 2);
     assert_int_equal(sl_loser_tree_peek(t), -1);
-    ok(sl_loser_tree_next_key(t));
+    OK(sl_loser_tree_next_key(t));
     expect_step(t, &all, "S1:b W_NEW", "S0:c L_NEW", "S2:c L_NEW", 4);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S1:b W_POP", "S0:c L_NEW", "S2:c L_NEW", 4);
-    ok(sl_loser_tree_next_key(t));
+    OK(sl_loser_tree_next_key(t));
     expect_step(t, &all, "S0:c W_NEW ->1", "S1:c L_SAME ->2", "S2:c L_SAME", 6);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S1:c W_SAME ->2", "S0:c L_POP", "S2:c L_SAME", 6);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S2:c W_SAME", "S0:c L_POP", "S1:c L_POP", 6);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S2:c W_POP", "S0:c L_POP", "S1:c L_POP", 6);
-    ok(sl_loser_tree_next_key(t));
+    OK(sl_loser_tree_next_key(t));
     expect_step(t, &all, "S2:d W_NEW", "S0:e L_NEW", "S1:end L_NEW", 7);
-    ok(sl_loser_tree_pop(t));
-    ok(sl_loser_tree_next_key(t));
+    OK(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_next_key(t));
     expect_step(t, &all, "S0:e W_NEW", "S1:end L_NEW", "S2:end L_NEW", 7);
-    ok(sl_loser_tree_pop(t));
+    OK(sl_loser_tree_pop(t));
     expect_step(t, &all, "S0:e W_POP", "S1:end L_NEW", "S2:end L_NEW", 7);
-    ok(sl_loser_tree_next_key(t));
+    OK(sl_loser_tree_next_key(t));
     expect_step(t, &all, "S1:end W_NEW", "S0:end L_NEW", "S2:end L_NEW", 7);
     assert_int_equal(sl_loser_tree_peek(t), -1);
     sl_loser_tree_free(t);
@@ -132,16 +121,6 @@ static void test_worked_example(void **state)
 }
 
 /* ---- against a plain sort ------------------------------------------------------------------------------ */
-
-static uint64_t random_state;
-
-static uint64_t rnd(uint64_t below)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return below ? (random_state >> 11) % below : 0;
-}
 
 static unsigned ceil_log2(size_t k)
 {
@@ -162,12 +141,12 @@ static struct sources random_sources(size_t k, const struct shape *shape)
 {
     struct sources all = sources_new(k);
     for (size_t s = 0; s < k; s++) {
-        size_t n = rnd(5) == 0 ? 0 : rnd(shape->longest + 1);
+        size_t n = random_below(5) == 0 ? 0 : random_below(shape->longest + 1);
         struct item *items = calloc(n + 1, sizeof *items);
         for (size_t i = 0; i < n; i++) {
-            items[i].len = (uint32_t)rnd(shape->key_bytes + 1);
+            items[i].len = (uint32_t)random_below(shape->key_bytes + 1);
             for (uint32_t b = 0; b < items[i].len; b++)
-                items[i].key[b] = (uint8_t)(rnd(shape->alphabet) * 255 / shape->alphabet);
+                items[i].key[b] = (uint8_t)(random_below(shape->alphabet) * 255 / shape->alphabet);
             items[i].source = s;
         }
         qsort(items, n, sizeof *items, item_compare);
@@ -177,7 +156,7 @@ static struct sources random_sources(size_t k, const struct shape *shape)
                 items[kept++] = items[i];
         for (size_t i = 0; i < kept; i++)
             items[i].position = i;
-        source_init(&all.list[s], items, kept, 1 + rnd(20));
+        source_init(&all.list[s], items, kept, 1 + random_below(20));
     }
     return all;
 }
@@ -213,7 +192,7 @@ static void merge_and_check(struct sources *all, bool replay)
     qsort(want, total, sizeof *want, item_compare);
 
     sl_loser_tree *t;
-    ok(tree_new(all, &t));
+    OK(tree_new(all, &t));
     assert_null(loser_tree_check(t));
     size_t at = 0;
     while (sl_loser_tree_peek(t) >= 0) {
@@ -225,7 +204,7 @@ static void merge_and_check(struct sources *all, bool replay)
             assert_false(loser_tree_tied(t));
             assert_int_equal(source, want[at].source);
             at++;
-            ok(sl_loser_tree_replay(t));
+            OK(sl_loser_tree_replay(t));
             assert_null(loser_tree_check(t));
             continue;
         }
@@ -235,11 +214,11 @@ static void merge_and_check(struct sources *all, bool replay)
             assert_int_equal(source, want[at].source);
             assert_int_equal(source_head(all, (size_t)source)->position, want[at].position);
             at++;
-            ok(sl_loser_tree_pop(t));
+            OK(sl_loser_tree_pop(t));
             assert_null(loser_tree_check(t));
         }
         assert_true(at == total || !same_key(&want[group], &want[at]));
-        ok(sl_loser_tree_next_key(t));
+        OK(sl_loser_tree_next_key(t));
         assert_null(loser_tree_check(t));
     }
     assert_int_equal(at, total);
@@ -287,15 +266,15 @@ static void test_ties_are_free(void **state)
         source_init(&all.list[s], items, N, 7);
     }
     sl_loser_tree *t;
-    ok(tree_new(&all, &t));
+    OK(tree_new(&all, &t));
     while (sl_loser_tree_peek(t) >= 0) {
         uint64_t before = sl_loser_tree_comparisons(t);
         for (size_t s = 0; s < K; s++) {
             assert_int_equal(sl_loser_tree_peek(t), s);
-            ok(sl_loser_tree_pop(t));
+            OK(sl_loser_tree_pop(t));
         }
         assert_int_equal(sl_loser_tree_comparisons(t), before);
-        ok(sl_loser_tree_next_key(t));
+        OK(sl_loser_tree_next_key(t));
     }
     assert_true(sl_loser_tree_comparisons(t) < K * N);
     sl_loser_tree_free(t);
@@ -343,10 +322,7 @@ static void test_no_memory(void **state)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : (uint64_t)sl_now_ms();
-    printf("SEED=%" PRIu64 "\n", random_state);
-    random_state = random_state * 2862933555777941757u + 3037000493u;
+    random_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_example), cmocka_unit_test(test_every_k),
         cmocka_unit_test(test_ties_are_free),  cmocka_unit_test(test_failing_sources),

@@ -1,20 +1,10 @@
 /* Values as text and from text: the canonical form against what canon.py wrote (tests/data/column), Java's
  * floats, the forms of CSV cells, and the calendar. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "check_support.h"
 #include "column/column.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-
-static void ok(sl_status status)
-{
-    if (status != SL_OK)
-        fail_msg("%s", sl_status_message(status));
-}
 
 static const char *data_path(const char *name, char *out, size_t size)
 {
@@ -44,12 +34,12 @@ static const sl_type *schema_with_local_time(void)
     snprintf(text, sizeof text, "%s", canonical_schema);
     char *at = strstr(text, "timestamp_ntz");
     memmove(at + 9, at + 13, strlen(at + 13) + 1);
-    ok(sl_schema_parse(text, &schema));
-    ok(sl_type_timestamp(SL_MICROS, false, &local));
+    OK(sl_schema_parse(text, &schema));
+    OK(sl_type_timestamp(SL_MICROS, false, &local));
     sl_field fields[32];
     memcpy(fields, schema->fields, schema->field_count * sizeof *fields);
     fields[sl_type_field_index(schema, "loc")].type = local;
-    ok(sl_type_struct(fields, schema->field_count, &out));
+    OK(sl_type_struct(fields, schema->field_count, &out));
     sl_type_unref(local);
     sl_type_unref(schema);
     return out;
@@ -65,11 +55,11 @@ static void test_canonical(void **state)
     sl_batch *batch;
     FILE *input = fopen(data_path("canonical_input.jsonl", path, sizeof path), "r");
     assert_non_null(input);
-    ok(sl_batch_builder_init(&b, schema));
+    OK(sl_batch_builder_init(&b, schema));
     while (next_line(input, line, sizeof line))
-        ok(sl_batch_builder_json_line(&b, line, strlen(line)));
+        OK(sl_batch_builder_json_line(&b, line, strlen(line)));
     fclose(input);
-    ok(sl_batch_builder_finish(&b, &batch));
+    OK(sl_batch_builder_finish(&b, &batch));
     assert_int_equal(batch->rows, 150);
     FILE *expected = fopen(data_path("canonical_expected.jsonl", path, sizeof path), "r");
     assert_non_null(expected);
@@ -77,8 +67,8 @@ static void test_canonical(void **state)
     for (int64_t row = 0; row < batch->rows; row++) {
         assert_true(next_line(expected, line, sizeof line));
         text.len = 0;
-        ok(sl_row_text(batch, row, SL_TEXT_CANONICAL, &text));
-        ok(sl_buf_byte(&text, 0));
+        OK(sl_row_text(batch, row, SL_TEXT_CANONICAL, &text));
+        OK(sl_buf_byte(&text, 0));
         assert_string_equal((char *)text.data, line);
     }
     fclose(expected);
@@ -86,10 +76,10 @@ static void test_canonical(void **state)
     sl_batch *again;
     for (int64_t row = 0; row < batch->rows; row++) {
         text.len = 0;
-        ok(sl_row_text(batch, row, SL_TEXT_JSON, &text));
-        ok(sl_batch_builder_json_line(&b, (char *)text.data, text.len));
+        OK(sl_row_text(batch, row, SL_TEXT_JSON, &text));
+        OK(sl_batch_builder_json_line(&b, (char *)text.data, text.len));
     }
-    ok(sl_batch_builder_finish(&b, &again));
+    OK(sl_batch_builder_finish(&b, &again));
     for (size_t c = 0; c < schema->field_count; c++)
         for (int64_t row = 0; row < batch->rows; row++)
             assert_true(sl_equal_at(batch->columns[c], row, again->columns[c], row));
@@ -108,12 +98,12 @@ static const char *read_and_write(const sl_type *type, const char *cell, enum sl
     sl_builder *b;
     sl_array *array = NULL;
     sl_buf text = {0};
-    ok(sl_builder_new(type, &b));
+    OK(sl_builder_new(type, &b));
     sl_status status = sl_builder_text(b, cell, strlen(cell));
     if (status == SL_OK) {
-        ok(sl_builder_finish(b, &array));
+        OK(sl_builder_finish(b, &array));
         assert_int_equal(array->length, 1);
-        ok(sl_value_text(array, 0, style, &text));
+        OK(sl_value_text(array, 0, style, &text));
         snprintf(out, sizeof out, "%.*s", (int)text.len, (char *)text.data);
     } else {
         assert_int_equal(sl_status_code(status), SL_E_INPUT);
@@ -131,7 +121,7 @@ static const char *cell(const char *type, const char *text)
     char schema_text[128];
     const sl_type *schema;
     snprintf(schema_text, sizeof schema_text, "c %s", type);
-    ok(sl_schema_parse(schema_text, &schema));
+    OK(sl_schema_parse(schema_text, &schema));
     const char *out = read_and_write(schema->fields[0].type, text, SL_TEXT_PLAIN);
     sl_type_unref(schema);
     return out;
@@ -224,9 +214,9 @@ static void test_times(void **state)
 {
     (void)state;
     const sl_type *local, *nanos, *millis;
-    ok(sl_type_timestamp(SL_NANOS, false, &local));
-    ok(sl_type_time(SL_NANOS, &nanos));
-    ok(sl_type_time(SL_MILLIS, &millis));
+    OK(sl_type_timestamp(SL_NANOS, false, &local));
+    OK(sl_type_time(SL_NANOS, &nanos));
+    OK(sl_type_time(SL_MILLIS, &millis));
     assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_PLAIN),
                         "1969-12-31T23:59:59.999999999");
     assert_string_equal(read_and_write(local, "1969-12-31 23:59:59.999999999", SL_TEXT_CANONICAL),
@@ -248,7 +238,7 @@ static const char *java(double value, bool narrow)
 {
     static char out[64];
     sl_buf text = {0};
-    ok(narrow ? sl_java_float((float)value, &text) : sl_java_double(value, &text));
+    OK(narrow ? sl_java_float((float)value, &text) : sl_java_double(value, &text));
     snprintf(out, sizeof out, "%.*s", (int)text.len, (char *)text.data);
     sl_buf_free(&text);
     return out;
@@ -307,8 +297,8 @@ static const char *inferred(const char *const *cells)
     char *text;
     for (; *cells; cells++)
         sl_text_infer_cell(&infer, *cells, strlen(*cells));
-    ok(sl_text_infer_type(&infer, &type));
-    ok(sl_type_text(type, &text));
+    OK(sl_text_infer_type(&infer, &type));
+    OK(sl_type_text(type, &text));
     snprintf(out, sizeof out, "%s", text);
     sl_free(text);
     sl_type_unref(type);

@@ -170,6 +170,12 @@ sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group, b
     return r->values_left > 0 ? parquet_leaf_open_dictionary(r, selective) : SL_OK;
 }
 
+void parquet_leaf_know_pages(struct parquet_leaf_reader *r)
+{
+    if (!r->index_tried)
+        (void)sl_status_ignore(load_index(r));
+}
+
 /* The last page that begins at or before the row; the index has pages. */
 static size_t page_of_row(const struct parquet_offset_index *index, int64_t row)
 {

@@ -423,6 +423,8 @@ void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *
 /* Goes to the start of a row group. Its dictionary is read at once, as it tells how long values may be; with `selective`,
  * when the first page needs it, and maybe none of the wanted ones does. */
 SL_MUST_USE sl_status parquet_leaf_open_group(struct parquet_leaf_reader *r, size_t group, bool selective);
+/* Loads the page index of the open chunk if it can be; for counts only. */
+void parquet_leaf_know_pages(struct parquet_leaf_reader *r);
 /* One batch: `steps` in order, `rows` taken in all. */
 SL_MUST_USE sl_status parquet_leaf_read(struct parquet_leaf_reader *r, const struct parquet_step *steps,
                                         size_t count, int64_t rows);

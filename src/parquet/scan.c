@@ -23,6 +23,7 @@ struct scan {
     size_t reader_count;
     struct sl_row_range *ranges;
     size_t range_count;
+    bool is_limited; /* not all rows are wanted */
     int64_t batch_rows;
     size_t batch_bytes;
     sl_parquet_memory *memory;
@@ -115,6 +116,7 @@ static sl_status copy_ranges(struct scan *s, const struct sl_parquet_scan_option
         s->range_count = 1;
         return SL_OK;
     }
+    s->is_limited = true;
     SL_NEW_ARRAY(s->ranges, options->range_count + 1);
     for (size_t i = 0; i < options->range_count; i++) {
         struct sl_row_range range = options->ranges[i];
@@ -129,12 +131,16 @@ static sl_status copy_ranges(struct scan *s, const struct sl_parquet_scan_option
     return SL_OK;
 }
 
-/* Pages of the open group, once nothing more is read of it. Without an index no page is passed over unseen. */
+/* Pages of the open group, once nothing more is read of it. Those behind the last wanted row were not met on the way: their
+ * index tells how many there are. */
 static void count_pages(struct scan *s)
 {
     uint64_t read = 0, skipped = 0;
+    bool ends_early = s->pages_skipped && s->is_limited && s->at < s->group_rows;
     for (size_t i = 0; i < s->reader_count; i++) {
         struct parquet_leaf_reader *r = s->readers[i];
+        if (ends_early)
+            parquet_leaf_know_pages(r);
         read += r->pages.pages_read;
         skipped += r->index.page_count > r->pages.pages_read ? r->index.page_count - r->pages.pages_read : 0;
         r->pages.pages_read = 0;

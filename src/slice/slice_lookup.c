@@ -245,6 +245,27 @@ done:
     return status;
 }
 
+/* A file of which only keys were read: the others are counted with their rows. */
+static void count_file(sl_read_stats *stats, const sl_source *source)
+{
+    if (!stats)
+        return;
+    atomic_fetch_add(&stats->files, 1);
+    atomic_fetch_add(&stats->file_bytes, sl_file_size(source->file));
+}
+
+/* What the bounds and Bloom filters of the footer have left. */
+static void count_pruned(sl_read_stats *stats, const sl_parquet *parquet, const sl_row_ranges *ranges,
+                         size_t groups_skipped)
+{
+    if (!stats)
+        return;
+    atomic_fetch_add(&stats->row_groups, sl_parquet_row_groups(parquet));
+    atomic_fetch_add(&stats->row_groups_skipped, groups_skipped);
+    atomic_fetch_add(&stats->rows_skipped, (uint64_t)(sl_parquet_rows(parquet) - sl_row_ranges_rows(ranges)));
+    atomic_fetch_add(&stats->files_skipped, ranges->count == 0);
+}
+
 static sl_status read_file(struct lookup *l, struct slice_input *input, const sl_row_ranges *ranges)
 {
     const struct sl_lookup_options *o = l->options;
@@ -257,8 +278,10 @@ static sl_status read_file(struct lookup *l, struct slice_input *input, const sl
                                  .pool = o->pool};
     sl_status status = SL_OK;
     SL_GO(find_rows(l, input->source->parquet, ranges, &h));
-    if (h.rows.count == 0)
+    if (h.rows.count == 0) {
+        count_file(o->stats, input->source);
         goto done;
+    }
     SL_GO(sl_run_open(l->table, input->relative, &run, &rows));
     if (!l->keeps_files)
         SL_GO(detach(rows, &rows));
@@ -271,21 +294,21 @@ done:
 static sl_status look_in_file(struct lookup *l, struct slice_input *input)
 {
     sl_row_ranges ranges = {0};
+    size_t skipped = 0;
     sl_status status = SL_OK;
     if (!input->source)
         SL_GO(sl_source_open(l->table, input->relative, l->options->cache, &input->source));
     const sl_parquet *parquet = input->source->parquet;
     if (slice_key_column(parquet) < 0)
         SL_GO(sl_corrupt("no column %s", sl_meta_names[SL_META_RECORD_KEY]));
-    for (size_t g = 0; g < sl_parquet_row_groups(parquet); g++)
+    for (size_t g = 0; g < sl_parquet_row_groups(parquet); g++) {
+        int64_t rows = sl_row_ranges_rows(&ranges);
         SL_GO(sl_key_set_select(&l->wanted, parquet, g, &ranges));
+        skipped += sl_row_ranges_rows(&ranges) == rows;
+    }
+    count_pruned(l->options->stats, parquet, &ranges, skipped);
     if (ranges.count)
         SL_GO(read_file(l, input, &ranges));
-    else if (l->options->stats)
-        atomic_fetch_add(&l->options->stats->files_skipped, 1);
-    if (l->options->stats)
-        atomic_fetch_add(&l->options->stats->rows_skipped,
-                         (uint64_t)(sl_parquet_rows(parquet) - sl_row_ranges_rows(&ranges)));
 done:
     sl_row_ranges_free(&ranges);
     if (!l->keeps_files) {

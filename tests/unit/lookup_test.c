@@ -92,6 +92,24 @@ static void commits_of_others_are_seen(void **state)
     sluice_table_close(writer);
 }
 
+/* By event time the newest log does not decide. */
+static void greater_values_win(void **state)
+{
+    (void)state;
+    static const char *const by_value[] = {"hoodie.table.recordkey.fields",
+                                           "k",
+                                           "hoodie.table.ordering.fields",
+                                           "v",
+                                           "hoodie.table.storage.layout",
+                                           "lsm_tree",
+                                           NULL};
+    sluice_table *t = new_table(by_value);
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
+    write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
+    value_is(t, "a", TWO);
+    sluice_table_close(t);
+}
+
 static void undone_commits_are_not_seen(void **state)
 {
     (void)state;
@@ -177,14 +195,12 @@ static void what_cannot_be_looked_up_is_said(void **state)
 static void vanished_files_are_looked_for_again(void **state)
 {
     (void)state;
-    static const char *const nowhere[] = {"nowhere"};
     sluice_table *t = new_table(plain_table);
-    const char *key = "a";
     char *files, name[256] = "", full[600];
     sluice_error e;
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
     /* The view is kept from here on, and no file is open yet. */
-    free(values_of(t, &key, 1, &(sluice_lookup_options){.partitions = nowhere, .partition_count = 1}));
+    free(values_of(t, NULL, 0, NULL));
     OK(sluice_table_describe(t, SLUICE_DESCRIBE_FILES, &files, &e));
     const char *at = strstr(files, "\"name\":\"");
     assert_non_null(at);
@@ -381,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_of_others_are_seen),
+        cmocka_unit_test(greater_values_win),
         cmocka_unit_test(undone_commits_are_not_seen),
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(partitions_narrow),

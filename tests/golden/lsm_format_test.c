@@ -54,14 +54,14 @@ static void commit(enum sluice_operation operation, const char *columns, const c
     sl_type_unref(schema);
 }
 
-/* The newest file of a kind in the only group. */
+/* The newest file of a kind in the only group, of a version (0: of any). */
 struct opened {
     sl_file *file;
     sl_parquet *parquet;
     char name[256];
 };
 
-static struct opened open_newest(const sl_table *table, enum sl_file_kind kind)
+static struct opened open_version(const sl_table *table, enum sl_file_kind kind, uint32_t version)
 {
     struct opened o = {0};
     sl_view view;
@@ -70,7 +70,7 @@ static struct opened open_newest(const sl_table *table, enum sl_file_kind kind)
     const sl_file_group *group = &view.partitions[0].groups[0];
     const sl_data_file *newest = NULL;
     for (size_t i = 0; i < group->file_count; i++)
-        if (group->files[i].parts.kind == kind &&
+        if (group->files[i].parts.kind == kind && (!version || group->files[i].parts.version == version) &&
             (!newest || sl_log_order(&newest->parts, &group->files[i].parts) < 0))
             newest = &group->files[i];
     assert_non_null(newest);
@@ -81,6 +81,11 @@ static struct opened open_newest(const sl_table *table, enum sl_file_kind kind)
     sl_free(file);
     sl_view_free(&view);
     return o;
+}
+
+static struct opened open_newest(const sl_table *table, enum sl_file_kind kind)
+{
+    return open_version(table, kind, 0);
 }
 
 static void close_opened(struct opened *o)
@@ -325,6 +330,50 @@ static void a_mixed_flush_has_two_stats(void **state)
     drop_table(table);
 }
 
+/* ---- G-23 ---------------------------------------------------------------------------------------------- */
+
+/* What follows a commit-time delete (ordering value 0 of an int) in one flush gets a version of its own: reduced to the last of
+ * the two it would lose to the base, and in files of one version the delete would follow it. */
+static void a_flush_keeps_deletes_below_what_follows(void **state)
+{
+    (void)state;
+    static const char columns[] = "k string, ts int, _hoodie_is_deleted boolean";
+    static const struct {
+        enum sl_file_kind kind;
+        uint32_t version;
+        const char *keys;
+    } files[] = {{SL_FILE_LOG, 1, "plain"},
+                 {SL_FILE_DELETES, 1, "deleted|row"},
+                 {SL_FILE_LOG, 2, "row"},
+                 {SL_FILE_DELETES, 2, "deleted"}};
+    sl_table *table = make_table(columns, "k", "ts");
+    char keys[4096], *rows;
+    sluice_table *t;
+    sluice_error e;
+    commit(SLUICE_BULK_INSERT, columns,
+           (const char *const[]){"{\"k\":\"deleted\",\"ts\":10}", "{\"k\":\"plain\",\"ts\":10}",
+                                 "{\"k\":\"row\",\"ts\":10}", NULL});
+    commit(SLUICE_UPSERT, columns,
+           (const char *const[]){"{\"k\":\"row\",\"ts\":0,\"_hoodie_is_deleted\":true}",
+                                 "{\"k\":\"deleted\",\"ts\":0,\"_hoodie_is_deleted\":true}",
+                                 "{\"k\":\"plain\",\"ts\":20}", "{\"k\":\"row\",\"ts\":1}",
+                                 "{\"k\":\"deleted\",\"ts\":5,\"_hoodie_is_deleted\":true}", NULL});
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct opened o = open_version(table, files[i].kind, files[i].version);
+        column_text(&o, "_hoodie_record_key", keys);
+        assert_string_equal(keys, files[i].keys);
+        close_opened(&o);
+    }
+    commit(SLUICE_UPSERT, columns, (const char *const[]){"{\"k\":\"deleted\",\"ts\":3}", NULL});
+    OK(sluice_table_open(path, NULL, &t, &e));
+    OK(read_rows(t, &(struct query){.columns = (const char *const[]){"k", "ts"}, .column_count = 2}, &rows,
+                 &e));
+    assert_string_equal(rows, "{\"k\":\"plain\",\"ts\":20}\n{\"k\":\"row\",\"ts\":1}\n");
+    free(rows);
+    sluice_table_close(t);
+    drop_table(table);
+}
+
 /* ---- G-10 ---------------------------------------------------------------------------------------------- */
 
 #define U_E000  "\xee\x80\x80"
@@ -404,6 +453,7 @@ int main(void)
         cmocka_unit_test(deletes_tell_null_from_zero),
         cmocka_unit_test(change_data_has_hudis_schemas),
         cmocka_unit_test(a_mixed_flush_has_two_stats),
+        cmocka_unit_test(a_flush_keeps_deletes_below_what_follows),
         cmocka_unit_test(files_are_in_the_order_of_utf8_bytes),
         cmocka_unit_test(composite_keys_sort_as_text),
     };

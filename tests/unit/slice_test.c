@@ -49,7 +49,7 @@ static sl_write_schema write_schema(const struct test_table *t)
 struct file {
     enum sl_file_kind kind;
     const char *const *lines;
-    const char *compacted; /* one instant; NULL */
+    const char *compacted; /* instants with commas between; NULL */
 };
 
 /* One transaction with the given files of group f-0; its instant in `instant`, the first file's name in `name`. */
@@ -64,7 +64,7 @@ static void write_files(const struct test_table *t, const struct file *files, si
     for (size_t i = 0; i < count; i++) {
         sl_strings compacted = {0};
         if (files[i].compacted)
-            OK(sl_strings_add(&compacted, files[i].compacted));
+            OK(sl_strings_split(&compacted, files[i].compacted, ','));
         struct sl_file_spec spec = {.kind = files[i].kind,
                                     .partition = "",
                                     .file_id = "f-0",
@@ -387,6 +387,42 @@ static void compacted_logs_are_left_out(void **state)
     table_gone(&t);
 }
 
+/* Where a log compaction stands (spec/lsm-layout.md 9), told by who is the last to say something of key a. Log i gives its
+ * number to a and to a key of its own, all with one ordering value. */
+static void log_compactions_have_their_places(void **state)
+{
+    (void)state;
+    enum { MOST = 5 };
+    static const struct {
+        const char *replaced[MOST]; /* of each log: the numbers of those it names, x one that is not there */
+        const char *rows;
+    } cases[] = {
+        {{"", "", "0"}, "a=1@1 k1=1@1 k2=2@1"},
+        {{"", "", "", "02"}, "a=3@1 k1=1@1 k3=3@1"}, /* in the place of the newest */
+        {{"", "", "0", "2"}, "a=1@1 k1=1@1 k3=3@1"}, /* the list of a replaced one still counts */
+        {{"", "", "", "0", "13"}, "a=2@1 k2=2@1 k4=4@1"},
+        {{"", "", "x"}, "a=2@1 k0=0@1 k1=1@1 k2=2@1"}, /* at its own instant */
+        {{"", "", "x0"}, "a=1@1 k1=1@1 k2=2@1"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct test_table t = new_table();
+        char instants[MOST][SL_INSTANT_BYTES], name[256];
+        for (int i = 0; i < MOST && cases[c].replaced[i]; i++) {
+            char rows[2][128], list[MOST * SL_INSTANT_BYTES] = "";
+            snprintf(rows[0], sizeof rows[0], ROW("a", "1", "%d"), i);
+            snprintf(rows[1], sizeof rows[1], ROW("k%d", "1", "%d"), i, i, i);
+            for (const char *of = cases[c].replaced[i]; *of; of++)
+                snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? "," : "",
+                         *of == 'x' ? "20000101000000000" : instants[*of - '0']);
+            const struct file log = {SL_FILE_LOG, (const char *const[]){rows[0], rows[1], NULL},
+                                     *list ? list : NULL};
+            write_files(&t, &log, 1, instants[i], name);
+        }
+        check_rows(&t, cases[c].rows);
+        table_gone(&t);
+    }
+}
+
 /* A Parquet file that another writer made: no mark of order, headers as given. */
 static void put_foreign(const struct test_table *t, const char *name, const char *const *lines,
                         const char *const *pairs)
@@ -557,6 +593,7 @@ int main(void)
         cmocka_unit_test(columns_stored_alike_are_read_once),
         cmocka_unit_test(slices_open_whole_or_not_at_all),
         cmocka_unit_test(compacted_logs_are_left_out),
+        cmocka_unit_test(log_compactions_have_their_places),
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
         cmocka_unit_test(key_column_is_never_left_out),
         cmocka_unit_test(odd_logs_are_refused),

@@ -322,7 +322,6 @@ struct parquet_values {
     bool carry_over;              /* ... which the first value of the next page builds upon, too */
     size_t bit;                   /* PLAIN booleans: next bit */
     size_t split_at, split_count; /* BYTE_STREAM_SPLIT */
-    bool ready;                   /* false: the section was empty, only 0 values may be read */
 };
 SL_INLINE bool parquet_values_are_indexes(const struct parquet_values *v)
 {

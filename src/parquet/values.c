@@ -56,6 +56,14 @@ static sl_status init_delta_lengths(struct parquet_delta *lengths, const uint8_t
     return SL_OK;
 }
 
+/* Every encoding finds that it has no value left. */
+static void init_nothing(struct parquet_values *v)
+{
+    parquet_hybrid_init(&v->hybrid, v->p, 0, 0);
+    v->delta.left = v->suffix.left = 0;
+    v->split_at = v->split_count = 0;
+}
+
 sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical physical, size_t width,
                               int encoding, const uint8_t *data, size_t len)
 {
@@ -67,12 +75,13 @@ sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical ph
     v->bit = 0;
     if (!v->carry_over)
         v->previous.len = 0;
-    v->ready = len > 0;
     if (!allowed(physical, encoding))
         return sl_unsupported("encoding %s (%d) of %s values", parquet_encoding_name(encoding), encoding,
                               parquet_physical_name((int)physical));
-    if (len == 0) /* a page of nulls: whatever the encoding, there is nothing to read */
+    if (len == 0) { /* a page of nulls, whatever the encoding */
+        init_nothing(v);
         return SL_OK;
+    }
     switch (encoding) {
     case PARQUET_PLAIN_DICTIONARY:
     case PARQUET_RLE_DICTIONARY:
@@ -199,8 +208,6 @@ sl_status parquet_values_fixed(struct parquet_values *v, uint8_t *out, size_t co
 {
     if (count == 0)
         return SL_OK;
-    if (!v->ready)
-        return parquet_values_too_short(v, count);
     switch (v->encoding) {
     case PARQUET_PLAIN:
         return plain_fixed(v, out, count);
@@ -217,8 +224,6 @@ sl_status parquet_values_bools(struct parquet_values *v, uint8_t *out, size_t co
 {
     if (count == 0)
         return SL_OK;
-    if (!v->ready)
-        return parquet_values_too_short(v, count);
     if (v->encoding == PARQUET_RLE)
         return parquet_hybrid_bytes(&v->hybrid, out, count) == count ? SL_OK
                                                                      : parquet_values_too_short(v, count);
@@ -254,7 +259,7 @@ sl_status parquet_values_indexes(struct parquet_values *v, uint32_t *out, size_t
 {
     if (count == 0)
         return SL_OK;
-    if (!v->ready || parquet_hybrid_read(&v->hybrid, out, count) != count)
+    if (parquet_hybrid_read(&v->hybrid, out, count) != count)
         return parquet_values_too_short(v, count);
     if (v->hybrid.width < 32 && limit >> v->hybrid.width != 0) /* the width lets no greater one in */
         return SL_OK;
@@ -314,8 +319,6 @@ sl_status parquet_values_skip(struct parquet_values *v, size_t count)
 {
     if (count == 0)
         return SL_OK;
-    if (!v->ready)
-        return parquet_values_too_short(v, count);
     switch (v->encoding) {
     case PARQUET_PLAIN:
         return skip_plain(v, count);

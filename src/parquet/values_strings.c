@@ -182,8 +182,6 @@ sl_status parquet_values_strings(struct parquet_values *v, struct parquet_string
 {
     if (count == 0)
         return SL_OK;
-    if (!v->ready)
-        return parquet_values_too_short(v, count);
     switch (v->encoding) {
     case PARQUET_PLAIN:
         return plain_strings(v, out, count);

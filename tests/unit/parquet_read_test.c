@@ -1049,6 +1049,56 @@ static void byte_stream_split_by_hand(void **state)
     }
 }
 
+static sl_status one_value(struct parquet_values *v)
+{
+    struct parquet_strings strings = {0};
+    uint8_t out[16];
+    uint32_t index;
+    if (parquet_values_are_indexes(v))
+        return parquet_values_indexes(v, &index, 1, 1);
+    if (v->physical == PARQUET_BOOLEAN)
+        return parquet_values_bools(v, out, 1);
+    if (v->physical != PARQUET_BYTE_ARRAY)
+        return parquet_values_fixed(v, out, 1);
+    sl_status status = parquet_values_strings(v, &strings, 1);
+    parquet_strings_free(&strings);
+    return status;
+}
+
+/* A page of nulls has no value section: whatever the encoding, and whatever the page before it left, it has no value. */
+static void empty_sections_have_no_values(void **state)
+{
+    (void)state;
+    static const struct {
+        enum parquet_physical physical;
+        size_t width;
+        int encoding;
+    } cases[] = {
+        {PARQUET_INT32, 4, PARQUET_PLAIN},
+        {PARQUET_BOOLEAN, 0, PARQUET_PLAIN},
+        {PARQUET_BYTE_ARRAY, 0, PARQUET_PLAIN},
+        {PARQUET_INT64, 8, PARQUET_RLE_DICTIONARY},
+        {PARQUET_BOOLEAN, 0, PARQUET_RLE},
+        {PARQUET_INT64, 8, PARQUET_DELTA_BINARY_PACKED},
+        {PARQUET_BYTE_ARRAY, 0, PARQUET_DELTA_LENGTH_BYTE_ARRAY},
+        {PARQUET_BYTE_ARRAY, 0, PARQUET_DELTA_BYTE_ARRAY},
+        {PARQUET_FIXED, 3, PARQUET_DELTA_BYTE_ARRAY},
+        {PARQUET_INT32, 4, PARQUET_BYTE_STREAM_SPLIT},
+    };
+    const uint8_t byte = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct parquet_values v;
+        memset(&v, 0x11, sizeof v);
+        v.previous = (sl_buf){0};
+        v.carry_over = false;
+        OK(parquet_values_init(&v, cases[i].physical, cases[i].width, cases[i].encoding, &byte, 0));
+        OK(parquet_values_skip(&v, 0));
+        FAILS(one_value(&v), SL_E_CORRUPT, "");
+        FAILS(parquet_values_skip(&v, 1), SL_E_CORRUPT, "");
+        parquet_values_free(&v);
+    }
+}
+
 static void conversions_by_hand(void **state)
 {
     (void)state;
@@ -1208,6 +1258,7 @@ int main(void)
         cmocka_unit_test(bad_deltas_are_refused),
         cmocka_unit_test(strings_by_hand),
         cmocka_unit_test(byte_stream_split_by_hand),
+        cmocka_unit_test(empty_sections_have_no_values),
         cmocka_unit_test(conversions_by_hand),
         cmocka_unit_test(bitmap_helpers),
         cmocka_unit_test(codecs_check_sizes),

@@ -14,6 +14,7 @@
 #include "column/column.h"
 #include "sluice/sluice.h"
 #include "storage/storage.h"
+#include "table_options.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,18 +129,28 @@ static inline void export_schema(const sl_type *schema, struct ArrowSchema *out)
     ok(sl_arrow_export_schema(schema, out));
 }
 
-/* An lsm_tree table of one bucket with the key k. */
-static inline void create_lsm_table(const char *path, const sl_type *schema)
+static inline void create_table(const char *path, const sl_type *schema, const char *const *options)
 {
     struct ArrowSchema arrow;
     sluice_error e;
     export_schema(schema, &arrow);
-    OK(sluice_table_create(path, &arrow,
-                           (const char *const[]){"hoodie.table.recordkey.fields", "k",
-                                                 "hoodie.table.storage.layout", "lsm_tree",
-                                                 "hoodie.bucket.index.num.buckets", "1", NULL},
-                           &e));
+    OK(sluice_table_create(path, &arrow, options, &e));
     arrow.release(&arrow);
+}
+
+/* The same with columns as text. */
+static inline void create_table_of(const char *path, const char *columns, const char *const *options)
+{
+    const sl_type *schema;
+    ok(sl_schema_parse(columns, &schema));
+    create_table(path, schema, options);
+    sl_type_unref(schema);
+}
+
+/* With the key k. */
+static inline void create_lsm_table(const char *path, const sl_type *schema)
+{
+    create_table(path, schema, lsm_options("k", NULL));
 }
 
 /* Appends to an open writer; the batch stays the caller's. */

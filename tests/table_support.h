@@ -3,6 +3,7 @@
 #define TESTS_TABLE_SUPPORT_H
 
 #include "avro_support.h"
+#include "table_options.h"
 #include "table/table_int.h"
 #include "unpack.h"
 

@@ -70,33 +70,18 @@ static sl_status write_rows(sl_table *t, enum sl_operation operation, const char
 }
 
 /* `changes`: what the table keeps of them, NULL: nothing; then copy-on-write has the lsm_tree layout too. */
-static void create_table(const char *path, bool lsm, bool simple_index, const char *changes)
+static void create_start(const char *path, bool lsm, bool simple_index, const char *changes)
 {
-    const char *options[] = {"hoodie.table.recordkey.fields",
-                             "id",
-                             "hoodie.table.partition.fields",
-                             "p",
-                             "hoodie.table.ordering.fields",
-                             "ts",
-                             "hoodie.bucket.index.num.buckets",
-                             "2",
-                             "hoodie.table.storage.layout",
-                             lsm || changes ? "lsm_tree" : "default",
-                             "hoodie.table.type",
-                             lsm ? "MERGE_ON_READ" : "COPY_ON_WRITE",
-                             "hoodie.table.cdc.enabled",
-                             changes ? "true" : "false",
-                             "hoodie.table.cdc.supplemental.logging.mode",
-                             changes ? changes : "data_before_after",
-                             "hoodie.index.type",
-                             simple_index ? "SIMPLE" : "BUCKET",
-                             NULL};
+    const char *const *options =
+        lsm_options("id", PAIRS("hoodie.table.partition.fields", "p", "hoodie.table.ordering.fields", "ts",
+                                "hoodie.bucket.index.num.buckets", "2", "hoodie.table.storage.layout",
+                                lsm || changes ? "lsm_tree" : "default", "hoodie.table.type",
+                                lsm ? "MERGE_ON_READ" : "COPY_ON_WRITE", "hoodie.table.cdc.enabled",
+                                changes ? "true" : "false", "hoodie.table.cdc.supplemental.logging.mode",
+                                changes ? changes : "data_before_after", "hoodie.index.type",
+                                simple_index ? "SIMPLE" : "BUCKET"));
     const sl_type *schema = row_schema();
-    struct ArrowSchema arrow;
-    sluice_error e;
-    export_schema(schema, &arrow);
-    OK(sluice_table_create(path, &arrow, options, &e));
-    arrow.release(&arrow);
+    create_table(path, schema, options);
     sl_type_unref(schema);
 }
 
@@ -683,7 +668,7 @@ static void scene_open(struct scene *s, const struct operation *operation)
         ok(sl_properties_set(&s->options, "sluice.flush.spill", "false"));
     snprintf(s->start, sizeof s->start, "%s/start", root);
     remove_folder(s->start);
-    create_table(s->start, operation->lsm, operation->simple_index, operation->changes);
+    create_start(s->start, operation->lsm, operation->simple_index, operation->changes);
     sl_table *t = open_plain(s->start, NULL);
     if (operation->lsm)
         ok(sl_table_set_properties(t, (const char *const[]){"hoodie.log.compaction.blocks.threshold"},

@@ -31,26 +31,10 @@ static int drop_golden(void **state)
 
 static void create(const char *type, const char *mode)
 {
-    const char *options[] = {"hoodie.table.recordkey.fields",
-                             "k",
-                             "hoodie.table.ordering.fields",
-                             "ts",
-                             "hoodie.table.storage.layout",
-                             "lsm_tree",
-                             "hoodie.table.type",
-                             type,
-                             "hoodie.bucket.index.num.buckets",
-                             "1",
-                             "hoodie.table.cdc.enabled",
-                             "true",
-                             "hoodie.table.cdc.supplemental.logging.mode",
-                             mode,
-                             NULL};
-    sluice_error e;
-    struct ArrowSchema schema;
-    OK(sluice_schema_parse(COLUMNS, &schema, &e));
-    OK(sluice_table_create(path, &schema, options, &e));
-    schema.release(&schema);
+    create_table_of(path, COLUMNS,
+                    lsm_options("k", PAIRS("hoodie.table.ordering.fields", "ts", "hoodie.table.type", type,
+                                           "hoodie.table.cdc.enabled", "true",
+                                           "hoodie.table.cdc.supplemental.logging.mode", mode)));
 }
 
 static enum sluice_operation operation_named(const char *name)

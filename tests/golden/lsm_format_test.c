@@ -11,23 +11,9 @@
 
 static sl_table *make_table(const char *columns, const char *key, const char *ordering)
 {
-    const char *options[] = {"hoodie.table.recordkey.fields",
-                             key,
-                             "hoodie.table.storage.layout",
-                             "lsm_tree",
-                             "hoodie.index.type",
-                             "BUCKET",
-                             "hoodie.bucket.index.num.buckets",
-                             "1",
-                             ordering ? "hoodie.table.ordering.fields" : NULL,
-                             ordering,
-                             NULL};
-    sluice_error e;
-    struct ArrowSchema schema;
     sl_table *table;
-    OK(sluice_schema_parse(columns, &schema, &e));
-    OK(sluice_table_create(path, &schema, options, &e));
-    schema.release(&schema);
+    create_table_of(path, columns,
+                    lsm_options(key, PAIRS(ordering ? "hoodie.table.ordering.fields" : NULL, ordering)));
     ok(sl_table_open(path, NULL, NULL, &table));
     return table;
 }

@@ -71,17 +71,15 @@ static void write_row(sl_table *t, const char *key, int ts)
 
 static sl_table *make_ours(enum sl_service service)
 {
-    static const char *const properties[] = {
-        "hoodie.table.storage.layout",  "lsm_tree", "hoodie.table.recordkey.fields",   "k",
-        "hoodie.table.ordering.fields", "ts",       "hoodie.bucket.index.num.buckets", "1"};
+    const char *const *properties = lsm_options("k", PAIRS("hoodie.table.ordering.fields", "ts"));
     struct sl_create_options o = {.name = "ours"};
     struct sl_write_result result;
     char path[600], instant[SL_INSTANT_BYTES];
     size_t operations;
     snprintf(path, sizeof path, "%s/ours", scratch);
     ok(sl_schema_parse("k string not null, ts long not null", &o.schema));
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i += 2)
-        ok(sl_properties_set(&o.properties, properties[i], properties[i + 1]));
+    for (; *properties; properties += 2)
+        ok(sl_properties_set(&o.properties, properties[0], properties[1]));
     ok(sl_table_create(path, &o));
     sl_type_unref(o.schema);
     sl_properties_free(&o.properties);

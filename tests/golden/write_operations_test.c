@@ -33,15 +33,12 @@ static struct made make(const char *name, const char *const *more)
                                "hoodie.table.name",
                                name};
     size_t n = 8;
-    struct ArrowSchema schema;
     sluice_error e;
     for (size_t i = 0; more && more[i]; i++)
         options[n++] = more[i];
     options[n] = NULL;
     snprintf(m.path, sizeof m.path, "%s/%s", root, name);
-    OK(sluice_schema_parse(columns, &schema, &e));
-    OK(sluice_table_create(m.path, &schema, options, &e));
-    schema.release(&schema);
+    create_table_of(m.path, columns, options);
     OK(sluice_table_open(m.path, NULL, &m.table, &e));
     return m;
 }

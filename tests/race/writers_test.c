@@ -83,21 +83,12 @@ static sl_status make_rows(int name, sl_batch **out)
     return status;
 }
 
-static bool create_table(const char *path, bool lsm, bool simple_index, sluice_error *e)
+static bool create(const char *path, bool lsm, bool simple_index, sluice_error *e)
 {
-    const char *options[] = {"hoodie.table.recordkey.fields",
-                             "id",
-                             "hoodie.table.partition.fields",
-                             "p",
-                             "hoodie.table.ordering.fields",
-                             "ts",
-                             "hoodie.bucket.index.num.buckets",
-                             "2",
-                             "hoodie.table.storage.layout",
-                             lsm ? "lsm_tree" : "default",
-                             "hoodie.index.type",
-                             simple_index ? "SIMPLE" : "BUCKET",
-                             NULL};
+    const char *const *options = lsm_options(
+        "id", PAIRS("hoodie.table.partition.fields", "p", "hoodie.table.ordering.fields", "ts",
+                    "hoodie.bucket.index.num.buckets", "2", "hoodie.table.storage.layout",
+                    lsm ? "lsm_tree" : "default", "hoodie.index.type", simple_index ? "SIMPLE" : "BUCKET"));
     struct ArrowSchema schema;
     if (sluice_schema_parse("id long not null, p string not null, ts long not null, name long", &schema, e))
         return false;
@@ -337,7 +328,7 @@ static void set_up(char *folder, size_t folder_bytes, char *path, size_t path_by
     sluice_error e;
     temporary_folder(folder, folder_bytes);
     snprintf(path, path_bytes, "%s/table", folder);
-    if (!create_table(path, lsm, simple_index, &e))
+    if (!create(path, lsm, simple_index, &e))
         fail_msg("creating: %s", e.message);
 }
 

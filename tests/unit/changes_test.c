@@ -32,15 +32,11 @@ static void create(const char *type, const char *mode, const char *const *more)
                                "hoodie.table.cdc.supplemental.logging.mode",
                                mode};
     size_t n = 10;
-    sluice_error e;
-    struct ArrowSchema schema;
     remove_folder(path); /* of a test that failed */
     for (size_t i = 0; more && more[i]; i++)
         options[n++] = more[i];
     options[n] = NULL;
-    OK(sluice_schema_parse(COLUMNS, &schema, &e));
-    OK(sluice_table_create(path, &schema, options, &e));
-    schema.release(&schema);
+    create_table_of(path, COLUMNS, options);
 }
 
 static void add_row(sl_batch_builder *b, int key, int64_t ts, const char *v, bool is_delete)

@@ -49,13 +49,6 @@ static struct group group_new(void)
 {
     static const char *const block_sizes[] = {"4000", "40000", "1000000"};
     struct group g = {.kind = (enum key_kind)random_below(KEY_KINDS), .step = 1};
-    const char *properties[] = {"hoodie.table.storage.layout",
-                                "lsm_tree",
-                                "hoodie.table.recordkey.fields",
-                                "k",
-                                random_below(2) ? "hoodie.table.ordering.fields" : NULL,
-                                "ts",
-                                NULL};
     const char *settings[] = {"sluice.parquet.page.rows",
                               random_below(2) ? "50" : "20",
                               "hoodie.parquet.block.size",
@@ -64,7 +57,8 @@ static struct group group_new(void)
                               random_below(2) ? "true" : "false",
                               NULL};
     const sl_type *data;
-    g.t = table_created(SCHEMA, properties);
+    g.t = table_created(
+        SCHEMA, lsm_options("k", random_below(2) ? PAIRS("hoodie.table.ordering.fields", "ts") : NULL));
     table_reopen(&g.t, settings);
     OK(sl_schema_parse(SCHEMA, &data));
     OK(sl_write_schema_init(g.t.table, data, &g.schema));

@@ -46,28 +46,16 @@ static void commit(sluice_table *t, enum sluice_operation operation, sl_batch *b
 /* Two buckets, each with a base file, two data logs and a delete log. */
 static int set_up(void **state)
 {
-    static const char *const options[] = {"hoodie.table.recordkey.fields",
-                                          "id",
-                                          "hoodie.table.ordering.fields",
-                                          "ts",
-                                          "hoodie.table.storage.layout",
-                                          "lsm_tree",
-                                          "hoodie.bucket.index.num.buckets",
-                                          "2",
-                                          "hoodie.index.type",
-                                          "BUCKET",
-                                          NULL};
     (void)state;
     sluice_error e;
     sluice_table *t;
-    struct ArrowSchema schema;
     sl_batch *first = rows(0, ROWS, 1, 1);
     temporary_folder(folder, sizeof folder);
     snprintf(healthy, sizeof healthy, "%s/healthy", folder);
     snprintf(path, sizeof path, "%s/t", folder);
-    export_schema(first->schema, &schema);
-    OK(sluice_table_create(healthy, &schema, options, &e));
-    schema.release(&schema);
+    create_table(healthy, first->schema,
+                 lsm_options("id", PAIRS("hoodie.table.ordering.fields", "ts",
+                                         "hoodie.bucket.index.num.buckets", "2")));
     OK(sluice_table_open(healthy, NULL, &t, &e));
     commit(t, SLUICE_BULK_INSERT, first);
     commit(t, SLUICE_UPSERT, rows(0, ROWS / 3, 3, 2));

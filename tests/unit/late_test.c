@@ -42,10 +42,8 @@ static struct group group_new(bool event_time)
     struct group g = {.page_rows = random_below(2) ? "70" : "20",
                       .block_size = block_sizes[random_below(3)],
                       .keys = 200 + random_below(2000)};
-    g.t = table_created(SCHEMA, (const char *const[]){"hoodie.table.storage.layout", "lsm_tree",
-                                                      "hoodie.table.recordkey.fields", "k",
-                                                      event_time ? "hoodie.table.ordering.fields" : NULL,
-                                                      "ts", NULL});
+    g.t = table_created(SCHEMA,
+                        lsm_options("k", event_time ? PAIRS("hoodie.table.ordering.fields", "ts") : NULL));
     reopen(&g, true);
     schema_of(&g, SCHEMA, &g.now);
     schema_of(&g, OLD_SCHEMA, &g.old);

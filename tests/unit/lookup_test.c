@@ -18,17 +18,10 @@ static sluice_table *open_table(void)
 static sluice_table *new_table(const char *const *options)
 {
     static int number;
-    struct ArrowSchema arrow;
-    sluice_error e;
     snprintf(path, sizeof path, "%s/%d", folder, number++);
-    export_schema(schema, &arrow);
-    OK(sluice_table_create(path, &arrow, options, &e));
-    arrow.release(&arrow);
+    create_table(path, schema, options);
     return open_table();
 }
-
-static const char *const plain_table[] = {"hoodie.table.recordkey.fields", "k", "hoodie.table.storage.layout",
-                                          "lsm_tree", NULL};
 
 static void write_line(sluice_table *t, enum sluice_operation operation, const char *json)
 {
@@ -75,7 +68,7 @@ static void value_is(sluice_table *t, const char *key, const char *want)
 static void commits_of_others_are_seen(void **state)
 {
     (void)state;
-    sluice_table *reader = new_table(plain_table), *writer = open_table();
+    sluice_table *reader = new_table(lsm_options("k", NULL)), *writer = open_table();
     sluice_commit_info info = {.size = sizeof info};
     sluice_error e;
     value_is(reader, "a", "");
@@ -96,14 +89,7 @@ static void commits_of_others_are_seen(void **state)
 static void greater_values_win(void **state)
 {
     (void)state;
-    static const char *const by_value[] = {"hoodie.table.recordkey.fields",
-                                           "k",
-                                           "hoodie.table.ordering.fields",
-                                           "v",
-                                           "hoodie.table.storage.layout",
-                                           "lsm_tree",
-                                           NULL};
-    sluice_table *t = new_table(by_value);
+    sluice_table *t = new_table(lsm_options("k", PAIRS("hoodie.table.ordering.fields", "v")));
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
     value_is(t, "a", TWO);
@@ -113,7 +99,7 @@ static void greater_values_win(void **state)
 static void undone_commits_are_not_seen(void **state)
 {
     (void)state;
-    sluice_table *reader = new_table(plain_table), *writer = open_table();
+    sluice_table *reader = new_table(lsm_options("k", NULL)), *writer = open_table();
     sluice_error e;
     char *timeline, instant[32] = "";
     write_line(writer, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
@@ -134,7 +120,7 @@ static void undone_commits_are_not_seen(void **state)
 static void keys_are_bytes(void **state)
 {
     (void)state;
-    sluice_table *t = new_table(plain_table);
+    sluice_table *t = new_table(lsm_options("k", NULL));
     const char *key = "a\0b";
     size_t bytes = 3;
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\\u0000b\",\"p\":\"x\",\"v\":1}");
@@ -184,7 +170,7 @@ static void what_cannot_be_looked_up_is_said(void **state)
     const char *key = "a";
     struct ArrowArrayStream rows;
     sluice_error e;
-    sluice_table *t = new_table(plain_table);
+    sluice_table *t = new_table(lsm_options("k", NULL));
     sluice_lookup_options options = {.size = sizeof options, .columns = columns, .column_count = 1};
     assert_int_equal(sluice_lookup(t, &key, 1, &options, &rows, &e), SLUICE_E_INPUT);
     assert_non_null(strstr(e.message, "nope"));
@@ -195,7 +181,7 @@ static void what_cannot_be_looked_up_is_said(void **state)
 static void vanished_files_are_looked_for_again(void **state)
 {
     (void)state;
-    sluice_table *t = new_table(plain_table);
+    sluice_table *t = new_table(lsm_options("k", NULL));
     char *files, name[256] = "", full[600];
     sluice_error e;
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
@@ -248,16 +234,9 @@ static void logs_may_be_more_than_open_files(void **state)
 {
     (void)state;
     enum { LOGS = 80, FILES = 48 };
-    static const char *const event_time[] = {"hoodie.table.recordkey.fields",
-                                             "k",
-                                             "hoodie.table.ordering.fields",
-                                             "v",
-                                             "hoodie.table.storage.layout",
-                                             "lsm_tree",
-                                             NULL};
     struct rlimit before, few;
     char line[64], want[64];
-    sluice_table *t = new_table(event_time);
+    sluice_table *t = new_table(lsm_options("k", PAIRS("hoodie.table.ordering.fields", "v")));
     for (int i = 0; i < LOGS; i++) {
         snprintf(line, sizeof line, "{\"k\":\"a\",\"v\":%d}", i);
         write_line(t, SLUICE_UPSERT, line);
@@ -277,23 +256,12 @@ static void slices_share_the_open_files(void **state)
 {
     (void)state;
     enum { SLICES = 6, LOGS = 20, FILES = 32 };
-    static const char *const partitioned[] = {"hoodie.table.recordkey.fields",
-                                              "k",
-                                              "hoodie.table.partition.fields",
-                                              "p",
-                                              "hoodie.table.storage.layout",
-                                              "lsm_tree",
-                                              "hoodie.index.type",
-                                              "BUCKET",
-                                              "hoodie.bucket.index.num.buckets",
-                                              "1",
-                                              NULL};
     static const char *const many_threads[] = {"sluice.threads", "16", NULL};
     struct rlimit before, few;
     sluice_error e;
     sluice_commit_info info = {.size = sizeof info};
     char *rows[2] = {NULL, NULL}, line[64];
-    sluice_table *t = new_table(partitioned);
+    sluice_table *t = new_table(lsm_options("k", PAIRS("hoodie.table.partition.fields", "p")));
     for (int i = 0; i < LOGS * SLICES; i++) {
         snprintf(line, sizeof line, "{\"k\":\"%d\",\"p\":\"%d\",\"v\":%d}", i % SLICES, i % SLICES, i);
         write_line(t, SLUICE_UPSERT, line);
@@ -320,7 +288,7 @@ static void survives_failing_allocations(void **state)
     (void)state;
     static const char *const questions[] = {NULL, "k = 'a'", "v > 1", "v > 1 and k in ('a', 'b')"};
     static const char *const one_thread[] = {"sluice.threads", "1", NULL};
-    sluice_table *t = new_table(plain_table);
+    sluice_table *t = new_table(lsm_options("k", NULL));
     sluice_error e;
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":1}");
     write_line(t, SLUICE_UPSERT, "{\"k\":\"a\",\"p\":\"x\",\"v\":2}");
@@ -369,7 +337,7 @@ static void threads_share_a_handle(void **state)
 {
     (void)state;
     enum { READERS = 3, COMMITS = 20 };
-    sluice_table *shared = new_table(plain_table), *writer = open_table();
+    sluice_table *shared = new_table(lsm_options("k", NULL)), *writer = open_table();
     struct reader readers[READERS];
     pthread_t threads[READERS];
     atomic_bool stop;

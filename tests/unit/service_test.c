@@ -24,12 +24,10 @@ static sl_table *open_with(const char *const *options)
 static sl_table *create(const char *merge_mode, const char *const *options)
 {
     struct sl_create_options o = {.name = "t1"};
-    static const char *const properties[] = {
-        "hoodie.table.storage.layout",  "lsm_tree", "hoodie.table.recordkey.fields",   "k",
-        "hoodie.table.ordering.fields", "ts",       "hoodie.bucket.index.num.buckets", "1"};
+    const char *const *properties = lsm_options("k", PAIRS("hoodie.table.ordering.fields", "ts"));
     ok(sl_schema_parse(COLUMNS, &o.schema));
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i += 2)
-        ok(sl_properties_set(&o.properties, properties[i], properties[i + 1]));
+    for (; *properties; properties += 2)
+        ok(sl_properties_set(&o.properties, properties[0], properties[1]));
     ok(sl_properties_set(&o.properties, "hoodie.record.merge.mode", merge_mode));
     ok(sl_table_create(path, &o));
     sl_type_unref(o.schema);

@@ -14,9 +14,7 @@ static void set_order(struct test_table *t, const char *order)
 static struct test_table new_table(void)
 {
     struct test_table t =
-        table_created(SCHEMA, (const char *const[]){"hoodie.table.storage.layout", "lsm_tree",
-                                                    "hoodie.table.recordkey.fields", "k",
-                                                    "hoodie.table.ordering.fields", "ts", NULL});
+        table_created(SCHEMA, lsm_options("k", PAIRS("hoodie.table.ordering.fields", "ts")));
     set_order(&t, "strict");
     return t;
 }

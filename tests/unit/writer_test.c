@@ -38,22 +38,16 @@ static const char *table_path(const char *name)
     return path;
 }
 
-/* An lsm_tree table with two buckets a partition; `more`: key, value, ..., NULL. */
+/* An lsm_tree table with two buckets a partition, and with what `more` says. */
 static void create(const char *name, const char *const *more)
 {
-    const char *options[24] = {
-        "hoodie.table.recordkey.fields",   "id", "hoodie.table.partition.fields", "p",
-        "hoodie.bucket.index.num.buckets", "2",  "hoodie.table.storage.layout",   "lsm_tree"};
-    struct ArrowSchema arrow;
-    const sl_type *schema;
-    sluice_error e;
-    for (size_t n = 8; more && *more; n++)
+    static const char *options[24] = {"hoodie.table.partition.fields", "p", "hoodie.bucket.index.num.buckets",
+                                      "2"};
+    size_t n = 4;
+    for (; more && *more; n++)
         options[n] = *more++;
-    ok(sl_schema_parse(COLUMNS, &schema));
-    export_schema(schema, &arrow);
-    OK(sluice_table_create(table_path(name), &arrow, options, &e));
-    arrow.release(&arrow);
-    sl_type_unref(schema);
+    options[n] = NULL;
+    create_table_of(table_path(name), COLUMNS, lsm_options("id", options));
 }
 
 static const char *const by_ts[] = {"hoodie.table.ordering.fields", "ts", NULL};

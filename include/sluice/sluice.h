@@ -21,7 +21,9 @@
  *     a failure.
  *   - The library prints nothing, never exits, has no global state. Handles are used by one thread at a time,
  *     unless their text says otherwise; different handles are independent.
- *   - Threads are started by the first call that needs them and joined when their table is closed. After fork(),
+ *   - Handles and streams may be closed and released in any order: a table that has been closed goes away with the last
+ *     of its scans, streams, writers and jobs. Arrow arrays stand on their own.
+ *   - Threads are started by the first call that needs them and joined when their table goes away. After fork(),
  *     a child opens its own handles.
  *   - Strings are UTF-8. Options are NULL or an array of key, value, key, value, ..., NULL with the settings'
  *     names (`sluice config list`); an unknown name is an error.
@@ -97,7 +99,7 @@ SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sl
                                  sluice_error *e);
 /* Bytes that the table's operations may take: sluice.memory, or a quarter of the machine. */
 SLUICE_API uint64_t sluice_table_memory(const sluice_table *t);
-/* All writers, scans, streams and jobs of the table must be closed before. NULL is fine. */
+/* NULL is fine. */
 SLUICE_API void sluice_table_close(sluice_table *t);
 
 /* Called from any thread of the table, one call at a time; must not call back into the library. */
@@ -200,7 +202,7 @@ SLUICE_API int sluice_table_delete_partitions(sluice_table *t, const char *const
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct sluice_scan sluice_scan;
-/* A scan of the newest snapshot, all columns, until told otherwise. The table must outlive it. */
+/* A scan of the newest snapshot, all columns, until told otherwise. */
 SLUICE_API int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e);
 /* Names are copied, and checked when the stream is opened. */
 SLUICE_API int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count, sluice_error *e);
@@ -211,8 +213,8 @@ SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_err
 SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e); /* base files only */
 /* So many rows at most (SLUICE_E_INPUT below 0). */
 SLUICE_API int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e);
-/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time; the
- * caller releases it before the scan. get_next returns an errno value on failure and get_last_error the
+/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time.
+ * get_next returns an errno value on failure and get_last_error the
  * message; a line "hint: ..." may follow. */
 SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows, sluice_error *e);
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 struct sluice_table {
+    atomic_int users; /* its owner, and every scan, stream, writer and job that is open */
     sl_table *table;
     sl_pool *pool;
     sl_budget budget;
@@ -21,6 +22,8 @@ struct sluice_table {
     pthread_mutex_t lookup_mutex;
 };
 
+/* What a handle needs stays open as long as it, in whatever order they are closed. */
+sluice_table *api_table_ref(sluice_table *t);
 /* Moves a status into the caller's error and gives its code; frees it. */
 int api_result(sl_status status, sluice_error *e);
 /* key, value, ..., NULL with every name and value checked. NULL: none. */

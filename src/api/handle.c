@@ -93,6 +93,7 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
     sluice_table *t = sl_calloc(1, sizeof *t);
     if (!t)
         return api_result(sl_nomem(), e);
+    atomic_init(&t->users, 1);
     pthread_mutex_init(&t->callback_mutex, NULL);
     pthread_mutex_init(&t->lookup_mutex, NULL);
     sl_status status = api_options(options, &p);
@@ -112,9 +113,15 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
 
 uint64_t sluice_table_memory(const sluice_table *t) { return t->budget.limit; }
 
+sluice_table *api_table_ref(sluice_table *t)
+{
+    atomic_fetch_add_explicit(&t->users, 1, memory_order_relaxed);
+    return t;
+}
+
 void sluice_table_close(sluice_table *t)
 {
-    if (!t)
+    if (!t || atomic_fetch_sub_explicit(&t->users, 1, memory_order_acq_rel) != 1)
         return;
     sl_lookup_free(t->lookup);
     sl_table_close(t->table);

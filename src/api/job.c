@@ -156,7 +156,7 @@ int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *in
         sluice_job_free(j);
         return api_result(sl_context(status, "table %s", t->table->uri), e);
     }
-    j->owner = t;
+    j->owner = api_table_ref(t);
     *out = j;
     return api_result(SL_OK, e);
 }
@@ -170,6 +170,7 @@ void sluice_job_free(sluice_job *j)
     for (size_t i = 0; i < j->count; i++)
         sl_free(j->tasks[i]);
     sl_free(j->tasks);
+    sluice_table_close(j->owner);
     sl_free(j);
 }
 
@@ -194,7 +195,7 @@ int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint
         sluice_job_free(j);
         return api_result(sl_context(status, "table %s", t->table->uri), e);
     }
-    j->owner = t;
+    j->owner = api_table_ref(t);
     *out = j;
     return api_result(SL_OK, e);
 }
@@ -221,7 +222,7 @@ int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e)
         sluice_job_free(j);
         return api_result(sl_context(status, "table %s", t->table->uri), e);
     }
-    j->owner = t;
+    j->owner = api_table_ref(t);
     *out = j;
     return api_result(SL_OK, e);
 }

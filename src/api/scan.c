@@ -1,8 +1,10 @@
-/* Scans of the public API: a scan collects what is wanted, its stream does the work. */
+/* Scans of the public API: a scan collects what is wanted, its stream does the work. Languages that collect garbage let go of
+ * them in any order, so a stream keeps its scan, and a scan its table. */
 #include "api/api_int.h"
 #include <string.h>
 
 struct sluice_scan {
+    atomic_int users; /* its owner, and its streams */
     sluice_table *owner;
     sl_strings columns;
     bool narrowed;
@@ -17,7 +19,8 @@ int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e)
     sluice_scan *s = sl_calloc(1, sizeof *s);
     if (!s)
         return api_result(sl_nomem(), e);
-    s->owner = t;
+    atomic_init(&s->users, 1);
+    s->owner = api_table_ref(t);
     s->limit = -1;
     *out = s;
     return api_result(SL_OK, e);
@@ -25,11 +28,12 @@ int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e)
 
 void sluice_scan_free(sluice_scan *s)
 {
-    if (!s)
+    if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1)
         return;
     sl_strings_free(&s->columns);
     sl_free(s->where);
     sl_free(s->as_of);
+    sluice_table_close(s->owner);
     sl_free(s);
 }
 
@@ -99,13 +103,49 @@ sluice_table *api_scan_options(const sluice_scan *s, struct sl_scan_options *out
     return s->owner;
 }
 
-int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_error *e)
+/* The rows, and what they need. */
+struct scan_rows {
+    sl_stream base; /* first */
+    sl_stream *rows;
+    sluice_scan *scan;
+};
+
+static sl_status scan_rows_next(sl_stream *self, sl_batch **out)
+{
+    return sl_stream_next(((struct scan_rows *)self)->rows, out);
+}
+
+static void scan_rows_close(sl_stream *self)
+{
+    struct scan_rows *r = (struct scan_rows *)self;
+    sl_stream_close(r->rows);
+    sluice_scan_free(r->scan);
+    sl_free(r);
+}
+
+static sl_status scan_rows_open(sluice_scan *s, sl_stream **out)
 {
     struct sl_scan_options options;
-    sl_stream *rows;
+    struct scan_rows *r;
     (void)api_scan_options(s, &options);
     memset(&s->stats, 0, sizeof s->stats);
-    sl_status status = sl_scan_open(s->owner->table, &options, &s->stats, &rows);
+    SL_NEW(r);
+    sl_status status = sl_scan_open(s->owner->table, &options, &s->stats, &r->rows);
+    if (status) {
+        sl_free(r);
+        return status;
+    }
+    r->base = (sl_stream){r->rows->schema, scan_rows_next, scan_rows_close};
+    r->scan = s;
+    atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
+    *out = &r->base;
+    return SL_OK;
+}
+
+int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_error *e)
+{
+    sl_stream *rows;
+    sl_status status = scan_rows_open(s, &rows);
     if (!status)
         status = api_export_stream(rows, s->owner->budget.limit, out);
     return api_result(sl_context(status, "table %s", s->owner->table->uri), e);

@@ -70,7 +70,7 @@ int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const s
         sluice_writer_close(w);
         return api_result(sl_context(status, "table %s", t->table->uri), e);
     }
-    w->owner = t;
+    w->owner = api_table_ref(t);
     *out = w;
     return api_result(SL_OK, e);
 }
@@ -83,6 +83,7 @@ void sluice_writer_close(sluice_writer *w)
     sl_type_unref(w->input);
     if (w->layout.release)
         w->layout.release(&w->layout);
+    sluice_table_close(w->owner);
     sl_free(w);
 }
 

@@ -55,6 +55,8 @@ static sl_status arrow_start(struct arrow_input *in)
 sl_status sl_input_arrow_stream(struct ArrowArrayStream *stream, const sl_type *wanted,
                                 const struct sl_input_options *options, sl_stream **out)
 {
+    if (!stream || !stream->release)
+        return sl_input("a released or missing Arrow stream");
     struct arrow_input *in = sl_calloc(1, sizeof *in);
     if (!in) {
         stream->release(stream);

@@ -61,6 +61,7 @@ static int64_t buffers_of(enum arrow_layout layout)
         return 1;
     case ARROW_TEXT:
     case ARROW_LARGE_TEXT:
+    case ARROW_VIEWS: /* and any number of buffers with bytes */
         return 3;
     default:
         return 2;
@@ -77,7 +78,8 @@ static sl_status array_check(const struct ArrowArray *array, const struct ArrowS
         end > INT64_MAX / 64)
         return sl_input("an Arrow array of length %" PRId64 " at offset %" PRId64, array->length,
                         array->offset);
-    if (array->n_buffers < buffers || (buffers > 0 && array->n_buffers != buffers))
+    bool may_have_more = buffers == 0 || format->layout == ARROW_VIEWS;
+    if (array->n_buffers < buffers || (array->n_buffers > buffers && !may_have_more))
         return sl_input("an Arrow array of format '%s' with %" PRId64 " buffers", schema->format,
                         array->n_buffers);
     if (buffers > 0 && !array->buffers)
@@ -302,6 +304,26 @@ static sl_status text_import(const struct slice *s, const sl_type *type, sl_arra
     return status;
 }
 
+static sl_status views_import(const struct slice *s, const sl_type *type, sl_array **out)
+{
+    sl_buffer *validity, *offsets, *values;
+    sl_array *array;
+    int64_t nulls;
+    SL_TRY(validity_import(s, &nulls, &validity));
+    sl_status status = arrow_views_decode(s->array, s->from, s->count, validity, &offsets, &values);
+    if (status != SL_OK) {
+        sl_buffer_unref(validity);
+        return status;
+    }
+    SL_TRY(sl_array_new(type, s->count, nulls, validity, values, offsets, NULL, 0, NULL, &array));
+    status = type->id == SL_STRING ? utf8_check(array) : SL_OK;
+    if (status == SL_OK)
+        *out = array;
+    else
+        sl_array_unref(array);
+    return status;
+}
+
 /* ---- nested -------------------------------------------------------------------------------------------- */
 
 static int64_t null_where_parent_is_not(const sl_array *child, const uint8_t *parent_validity)
@@ -514,6 +536,8 @@ static sl_status slice_import(const struct slice *s, const sl_type *type, sl_arr
     case ARROW_TEXT:
     case ARROW_LARGE_TEXT:
         return text_import(s, type, out);
+    case ARROW_VIEWS:
+        return views_import(s, type, out);
     case ARROW_LIST:
     case ARROW_LARGE_LIST:
     case ARROW_FIXED_LIST:

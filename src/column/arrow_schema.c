@@ -29,6 +29,8 @@ static const struct plain_format plain_formats[] = {
     {"U", {.layout = ARROW_LARGE_TEXT, .id = SL_STRING}},
     {"z", {.layout = ARROW_TEXT, .id = SL_BINARY}},
     {"Z", {.layout = ARROW_LARGE_TEXT, .id = SL_BINARY}},
+    {"vu", {.layout = ARROW_VIEWS, .id = SL_STRING}},
+    {"vz", {.layout = ARROW_VIEWS, .id = SL_BINARY}},
     {"tdD", {.layout = ARROW_VALUES, .id = SL_DATE, .bytes = 4}},
     {"tdm", {.layout = ARROW_DATE64, .id = SL_DATE, .bytes = 8}},
     {"tts", {.layout = ARROW_TIME_S, .id = SL_TIME, .unit = SL_MILLIS, .bytes = 4}},
@@ -44,9 +46,9 @@ static const struct plain_format plain_formats[] = {
 static sl_status format_unsupported(const char *format)
 {
     static const char *const names[][2] = {
-        {"vu", "string views"},     {"vz", "binary views"},   {"+vl", "list views"},
-        {"+vL", "list views"},      {"+ud:", "dense unions"}, {"+us:", "sparse unions"},
-        {"+r", "run-end encoding"}, {"tD", "durations"},      {"ti", "intervals"},
+        {"+vl", "list views"},     {"+vL", "list views"},      {"+ud:", "dense unions"},
+        {"+us:", "sparse unions"}, {"+r", "run-end encoding"}, {"tD", "durations"},
+        {"ti", "intervals"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(format, names[i][0], strlen(names[i][0])) == 0)

@@ -285,6 +285,65 @@ static void test_dictionary(void **state)
     assert_int_equal(releases, 1);
 }
 
+/* A view by hand: up to 12 bytes in it, else a place in a buffer. */
+static void put_view(uint8_t *view, const char *text, int32_t buffer, int32_t offset)
+{
+    size_t len = strlen(text);
+    memset(view, 0, 16);
+    store_le32(view, (uint32_t)len);
+    memcpy(view + 4, text, len < 12 ? len : len == 12 ? 12 : 4);
+    if (len > 12) {
+        store_le32(view + 8, (uint32_t)buffer);
+        store_le32(view + 12, (uint32_t)offset);
+    }
+}
+
+#define LONG_TEXT "thirteen bytes"
+
+static void views_by_hand(struct hand_made *h, const char *format, const uint8_t *views, int64_t rows)
+{
+    static const int64_t lengths[] = {3, sizeof LONG_TEXT + 1};
+    static const void *buffers[5] = {NULL, NULL, "abc", "__" LONG_TEXT, lengths};
+    hand_made(h, format, rows, 5, NULL, NULL);
+    buffers[1] = views;
+    h->values.buffers = buffers;
+}
+
+static void test_views(void **state)
+{
+    (void)state;
+    struct hand_made h;
+    sl_batch *batch;
+    uint8_t views[5 * 16];
+    put_view(views, "not in the slice", 0, 0);
+    put_view(views + 16, "", 0, 0);
+    put_view(views + 32, "twelve bytes", 0, 0);
+    put_view(views + 48, LONG_TEXT, 1, 2);
+    views_by_hand(&h, "vu", views, 3);
+    h.values.offset = 1;
+    column_reads(&h, "\"\" \"twelve bytes\" \"" LONG_TEXT "\" ");
+    static const struct {
+        int32_t buffer, offset;
+        const char *says;
+    } bad[] = {{2, 0, "buffer 2 of 2"}, {-1, 0, "buffer -1"},         {1, -1, "into buffer 1"},
+               {1, 3, "14 bytes at 3"}, {0, 0, "0 of a buffer of 3"}, {1, INT32_MAX, "of a buffer of 16"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_view(views, LONG_TEXT, bad[i].buffer, bad[i].offset);
+        views_by_hand(&h, "vz", views, 1);
+        fails(hand_made_import(&h, &batch), bad[i].says);
+        assert_int_equal(releases, 1);
+    }
+    store_le32(views, (uint32_t)-1);
+    views_by_hand(&h, "vu", views, 1);
+    fails(hand_made_import(&h, &batch), "a view of -1 bytes");
+    put_view(views, "\xff", 0, 0);
+    views_by_hand(&h, "vu", views, 1);
+    fails(hand_made_import(&h, &batch), "not valid UTF-8");
+    views_by_hand(&h, "vu", views, 1);
+    h.values.n_buffers = 2;
+    fails(hand_made_import(&h, &batch), "with 2 buffers");
+}
+
 static void test_malformed(void **state)
 {
     (void)state;
@@ -331,7 +390,7 @@ static void test_unsupported_formats(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"vu", "string views"},  {"+r", "run-end"},    {"+ud:0,1", "dense unions"}, {"tDs", "durations"},
+        {"+vl", "list views"},   {"+r", "run-end"},    {"+ud:0,1", "dense unions"}, {"tDs", "durations"},
         {"tiM", "intervals"},    {"?", "format '?'"},  {"d:80,2", "precision 80"},  {"d:x", "no decimal"},
         {"w:", "no width"},      {"+l", "0 children"}, {"+m", "0 children"},        {"ts", "format 'ts'"},
         {"tsu", "format 'tsu'"},
@@ -397,10 +456,10 @@ static void test_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_foreign_layouts),
-        cmocka_unit_test(test_dictionary),          cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_unsupported_formats), cmocka_unit_test(test_moved_child),
-        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_foreign_layouts),
+        cmocka_unit_test(test_views),       cmocka_unit_test(test_dictionary),
+        cmocka_unit_test(test_malformed),   cmocka_unit_test(test_unsupported_formats),
+        cmocka_unit_test(test_moved_child), cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

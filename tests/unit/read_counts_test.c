@@ -135,7 +135,8 @@ static sluice_table *make_table(enum table which)
     sluice_table *t;
     sluice_error e;
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, tables[which].name);
+    static int number;
+    snprintf(path, sizeof path, "%s/%d-%s", folder, number++, tables[which].name);
     ok(sl_schema_parse("k string, v int", &schema));
     create_lsm_table(path, schema);
     OK(sluice_table_open(path, options, &t, &e));
@@ -166,10 +167,39 @@ static void counts_are_true(void **state)
         sluice_table_close(made[i]);
 }
 
+/* A compaction of the base and its logs: 17 pages a column meet no log, and are copied as they are. */
+static void counts_of_compactions(void **state)
+{
+    (void)state;
+    sluice_table *t = make_table(WITH_LOGS);
+    sluice_scan_stats stats = {.size = sizeof stats};
+    sluice_commit_info info = {.size = sizeof info};
+    sluice_error e;
+    sluice_table_read_stats(t, &stats);
+    assert_int_equal(stats.rows_decoded, 0);
+    OK(sluice_service_run(t, SLUICE_COMPACT, NULL, &info, &e));
+    sluice_table_read_stats(t, &stats);
+    struct counts have = counts_of(&stats), expected = {.files = 4,
+                                                        .rows_decoded = 30 + 8,
+                                                        .pages = 6 * 3 + 6 + 6 + 1,
+                                                        .pages_skipped = 6 * 17,
+                                                        .runs = 4,
+                                                        .rows_merged = 208};
+    if (memcmp(&have, &expected, sizeof have) != 0)
+        fail_msg("%s instead of\n  %s", text_of(&have), text_of(&expected));
+    assert_int_equal(stats.rows_copied, 170);
+    assert_int_equal(stats.pages_copied, 6 * 17); /* all columns but the name of the file */
+    assert_true(stats.bytes_copied > 0 && stats.bytes_copied < info.bytes);
+    assert_int_equal(info.rows_in, 8);
+    assert_int_equal(info.rows_written, 199);
+    sluice_table_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_true),
+        cmocka_unit_test(counts_of_compactions),
     };
     temporary_folder(folder, sizeof folder);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

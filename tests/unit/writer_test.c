@@ -489,8 +489,13 @@ static void large_flushes_roll_over(void **state)
     assert_int_equal(files_with("t", 'a', ".deletes.parquet", NULL), 2);
     check_ranges_ascend(t, "log", 2);
     check_ranges_ascend(t, "deletes", 2);
-    sluice_table_close(t);
     assert_int_equal(line_count("t"), ROWS / 2);
+    w = open_writer(t, SLUICE_DELETE); /* deletes alone */
+    append(w, rows, ROWS);
+    assert_true(commit(w).files > 1);
+    sluice_writer_close(w);
+    sluice_table_close(t);
+    assert_int_equal(line_count("t"), 0);
     free(rows);
 }
 
@@ -538,14 +543,37 @@ static void duplicates_can_be_kept(void **state)
     append(w, rows, 3);
     assert_int_equal(commit(w).rows_written, 3);
     check_rows("t", "{\"id\":\"key-00001\",\"note\":\"\",\"p\":\"a\",\"ts\":7,\"v\":2}\n");
+    append(w, rows, 3); /* rows and deletes of one key must not part: reduced all the same */
+    append(w, &dead, 1);
     append(w, rows, 3);
-    append(w, &dead, 1); /* rows and deletes of one key must not part: reduced all the same */
     sluice_commit_info info = commit(w);
     assert_int_equal(info.rows_written, 0);
     assert_int_equal(info.rows_deleted, 1);
     check_rows("t", "");
     sluice_writer_close(w);
     sluice_table_close(t);
+}
+
+/* hoodie.combine.before.insert: off by default, in base files (whose duplicates are rows) and in logs (where readers fold them). */
+static void inserts_are_combined_if_asked(void **state)
+{
+    (void)state;
+    static const char *const settings[][3] = {{NULL}, {"hoodie.combine.before.insert", "true", NULL}};
+    struct row rows[] = {{1, 'a', 5, 1, false, 0}, {1, 'a', 7, 2, false, 0}, {1, 'a', 6, 3, false, 0}};
+    for (int combined = 0; combined < 2; combined++) {
+        create("t", by_ts);
+        sluice_table *t = open_with("t", settings[combined]);
+        for (int logs = 0; logs < 2; logs++) {
+            sluice_writer *w = open_writer(t, SLUICE_INSERT);
+            append(w, rows, 3);
+            assert_int_equal(commit(w).rows_written, combined ? 1 : 3);
+            sluice_writer_close(w);
+            assert_int_equal(line_count("t"), combined || logs ? 1 : 3);
+        }
+        assert_int_equal(files_with("t", 'a', ".log.parquet", NULL), 1);
+        sluice_table_close(t);
+        remove_folder(table_path("t"));
+    }
 }
 
 /* ---- commits and refusals ------------------------------------------------------------------------------ */
@@ -658,6 +686,7 @@ static void memory_stays_in_the_budget(void **state)
         struct sl_write_result result;
         create("t", by_ts);
         ok(sl_properties_set(&options, "sluice.flush.spill", spill[kind]));
+        ok(sl_properties_set(&options, "sluice.flush.task.bytes", "1GiB")); /* no more than the budget has */
         ok(sl_table_open(table_path("t"), &options, &runtime, &t));
         struct row row = {0, 'a', 1, 1, false, 2000};
         sl_batch *one = batch_of(&row, 1);
@@ -695,6 +724,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(large_flushes_roll_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_fold_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(duplicates_can_be_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(inserts_are_combined_if_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_table_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_writer_commits_often, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_rows_leave_nothing, set_up, tear_down),

@@ -375,6 +375,8 @@ static void run_table(uint64_t seed, const char *folder)
 
 /* A row of a log that fails the predicate hides one of the base that does not: it must be merged although its file, its row
  * group or its page holds nothing else. */
+enum { HIDDEN = 100, KEYS_OF_BASE = 200 };
+
 static const struct {
     const char *name, *page_size, *group_size;
     int first, count; /* keys in the log; of these HIDDEN fails */
@@ -382,8 +384,8 @@ static const struct {
     {"file", "1000000", "1000000", 100, 1},
     {"row group", "64", "1", 60, 80},
     {"page", "16", "1000000", 60, 80},
+    {"page that ends where another begins", "1", "1000000", HIDDEN, 1},
 };
-enum { HIDDEN = 100, KEYS_OF_BASE = 200 };
 
 static void write_values(sluice_table *table, const sl_type *schema, enum sluice_operation operation,
                          int first, int count)
@@ -446,6 +448,44 @@ static void hidden_rows_stay_hidden(void **state)
     remove_folder(folder);
 }
 
+/* Rows of one key in one log, in two pages: the first is hidden by the second, although no other file has the key. */
+static void rows_of_one_log_hide_each_other(void **state)
+{
+    (void)state;
+    char folder[200], path[256];
+    const sl_type *schema;
+    sluice_table *table;
+    sl_batch_builder b;
+    sl_batch *batch;
+    sluice_commit_info info;
+    sluice_error e;
+    temporary_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/t", folder);
+    ok(sl_schema_parse("k string, v int", &schema));
+    create_lsm_table(path, schema);
+    OK(sluice_table_open(
+        path,
+        (const char *const[]){"sluice.parquet.page.rows", "1", "hoodie.combine.before.upsert", "false", NULL},
+        &table, &e));
+    write_values(table, schema, SLUICE_BULK_INSERT, 0, KEYS_OF_BASE);
+    ok(sl_batch_builder_init(&b, schema));
+    for (int v = 300; v < 303; v++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"k\":\"k300\",\"v\":%d}", v);
+        ok(sl_batch_builder_json_line(&b, json, strlen(json)));
+    }
+    ok(sl_batch_builder_finish(&b, &batch));
+    sl_batch_builder_free(&b);
+    OK(write_batch(table, SLUICE_UPSERT, batch, &info, &e));
+    sl_batch_unref(batch);
+    assert_int_equal(info.rows_written, 3);
+    assert_int_equal(rows_where(table, "v = 300"), 0);
+    assert_int_equal(rows_where(table, "v = 302"), 1);
+    sluice_table_close(table);
+    sl_type_unref(schema);
+    remove_folder(folder);
+}
+
 /* ---- the tests ----------------------------------------------------------------------------------------- */
 
 static uint64_t seed_of_run;
@@ -482,6 +522,7 @@ int main(void)
     printf("SEED=%" PRIu64 "\n", seed_of_run);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hidden_rows_stay_hidden),
+        cmocka_unit_test(rows_of_one_log_hide_each_other),
         cmocka_unit_test(random_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

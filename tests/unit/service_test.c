@@ -812,6 +812,38 @@ static void test_plans_with_gaps_are_refused(void **state)
     sl_table_close(t);
 }
 
+/* Plans of version 1 hold whole paths. */
+static void test_plans_with_paths(void **state)
+{
+    (void)state;
+    for (int i = SL_COMPACT; i <= SL_LOG_COMPACT; i++) {
+        enum sl_service service = (enum sl_service)i;
+        sl_table *t = create(EVENT_TIME, threshold_2);
+        struct candidates c;
+        struct sl_write_result result;
+        json_t *plan;
+        char instant[SL_INSTANT_BYTES];
+        upsert(t, "a 5 base");
+        upsert(t, "a 6 one");
+        upsert(t, "a 7 two");
+        ok(candidates_load(t, NULL, &c));
+        ok(plan_json(service, &c, &plan));
+        json_t *operation = json_array_get(json_object_get(plan, "operations"), 0);
+        json_t *logs = json_object_get(operation, "deltaFilePaths");
+        for (size_t k = 0; k < 2; k++)
+            json_array_set_new(logs, k, json_sprintf("file:/elsewhere/%s", c.items[0].logs[k]->name));
+        json_object_set_new(operation, "dataFilePath",
+                            json_sprintf("file:/elsewhere/%s", c.items[0].slice->base->name));
+        candidates_free(&c);
+        put_plan(t, sl_service_action(service), plan, "HoodieCompactionPlan", instant);
+        ok(sl_service_execute(t, service, instant, &result));
+        assert_int_equal(result.rows_written, 1);
+        assert_string_equal(rows(t, NULL), "a 7 two");
+        sl_table_close(t);
+        remove_folder(path);
+    }
+}
+
 /* The candidates of now, as far as they were chosen before: how many logs of the group are left, 0 when it is left out. */
 static size_t logs_confirmed(sl_table *t, const struct candidates *chosen, enum sl_service service)
 {
@@ -1019,6 +1051,35 @@ static const char *due(sl_table *t)
                                           : "nothing";
 }
 
+/* Who gives one of Hudi's settings wants it to count, unless the policy is named. */
+static void test_who_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[5];
+        int tiered; /* -1: an error */
+    } cases[] = {
+        {{NULL}, 1},
+        {{"hoodie.compact.inline.trigger.strategy", "NUM_OR_TIME"}, 0},
+        {{"hoodie.compact.inline.max.delta.commits", "5"}, 0},
+        {{"hoodie.compact.inline.max.delta.seconds", "5"}, 0},
+        {{"hoodie.compaction.strategy", "UnBounded" S}, 0},
+        {{"hoodie.log.compaction.blocks.threshold", "3"}, 1},
+        {{"sluice.compaction.policy", "hudi"}, 0},
+        {{"sluice.compaction.policy", "size_tiered", "hoodie.compact.inline.max.delta.commits", "5"}, 1},
+        {{"sluice.compaction.policy", "none"}, -1},
+    };
+    sl_table_close(create(EVENT_TIME, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sl_table *t = open_with(cases[i].settings);
+        bool tiered = false;
+        int found = sl_status_ignore(policy_is_size_tiered(t, &tiered)) ? -1 : tiered;
+        if (found != cases[i].tiered)
+            fail_msg("case %zu: %d", i, found);
+        sl_table_close(t);
+    }
+}
+
 /* What the logs of a slice weigh against its base (logs_of). */
 static const struct {
     uint64_t base;
@@ -1186,12 +1247,14 @@ int main(int argc, char **argv)
         TEST(test_a_group_has_one_plan),
         TEST(test_clustered_groups_are_left_alone),
         TEST(test_plans_with_gaps_are_refused),
+        TEST(test_plans_with_paths),
         TEST(test_what_was_chosen_is_confirmed),
         TEST(test_plans_take_what_came_before),
         TEST(test_log_compactions_roll_back),
         TEST(test_a_read_that_is_overtaken),
         TEST(test_services_run_beside_a_writer),
         TEST(test_a_plan_has_one_executor),
+        TEST(test_who_decides),
         TEST(test_weights_of_logs),
         TEST(test_size_tiered_policy),
         TEST(test_partial_updates_have_no_log_compaction),

@@ -44,10 +44,11 @@ static void run_close(sl_stream *self)
 
 /* ---- key order ----------------------------------------------------------------------------------------- */
 
+/* Another program that wrote the rows anew may have kept the mark, but not their order. */
 bool slice_is_marked_sorted(const sl_parquet *p)
 {
     const char *column = sl_parquet_key_value(p, SL_SORTED_BY);
-    return column && strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0;
+    return sl_parquet_is_ours(p) && column && strcmp(column, sl_meta_names[SL_META_RECORD_KEY]) == 0;
 }
 
 /* Compares neighbours across batches; keeps the last key. */
@@ -250,6 +251,10 @@ static sl_status check_order(const struct run_stream *run, const struct sl_run_o
         return SL_OK;
     if (sl_table_orders_strictly(table))
         return sl_corrupt("rows are not in the order of their record keys");
+    if (table->layout == SL_LAYOUT_LSM) /* no other promises an order */
+        sl_warn(&table->runtime,
+                "file %s: its rows, which are not in the order of their keys, are sorted again",
+                run->source->relative);
     if (o->stats)
         atomic_fetch_add_explicit(&o->stats->runs_repaired, 1, memory_order_relaxed);
     return SL_OK;

@@ -111,14 +111,7 @@ static sl_status name_define(struct compiler *c, const json_t *json, struct avro
         return sl_nomem();
     if (json_object_get(c->index, node->name))
         return sl_corrupt("Avro name %s is defined twice", node->name);
-    if (c->named_count == c->named_cap) {
-        size_t cap = c->named_cap ? c->named_cap * 2 : 16;
-        struct avro_node **grown = sl_realloc_array(c->named, cap, sizeof(struct avro_node *));
-        if (!grown)
-            return sl_nomem();
-        c->named = grown;
-        c->named_cap = cap;
-    }
+    SL_GROW(c->named, c->named_count, c->named_cap, 16);
     if (json_object_set_new_nocheck(c->index, node->name, json_integer((json_int_t)c->named_count)) != 0)
         return sl_nomem();
     c->named[c->named_count++] = node;

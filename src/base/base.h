@@ -135,6 +135,19 @@ void sl_test_fail_allocation(uint64_t nth, bool sticky);
         if (!((pointer) = sl_calloc((count), sizeof *(pointer))))                                            \
             return sl_nomem();                                                                               \
     } while (0)
+/* Room for one element more in an array that grows: twice as long when it is full, `first` elements at the beginning. The
+ * array keeps what it has when there is no memory. */
+#define SL_GROW(array, count, cap, first)                                                                    \
+    do {                                                                                                     \
+        if ((count) == (cap)) {                                                                              \
+            size_t grow_cap_ = (cap) ? 2 * (cap) : (first);                                                  \
+            void *grow_to_ = sl_realloc_array((array), grow_cap_, sizeof *(array));                          \
+            if (!grow_to_)                                                                                   \
+                return sl_nomem();                                                                           \
+            (array) = grow_to_;                                                                              \
+            (cap) = grow_cap_;                                                                               \
+        }                                                                                                    \
+    } while (0)
 
 /* Memory of one operation, freed at once. Not thread-safe. */
 typedef struct sl_arena sl_arena;

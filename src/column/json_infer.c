@@ -32,14 +32,7 @@ static void node_free(struct node *node)
 
 static sl_status node_child_add(struct node *parent, const char *name, size_t len, struct node **out)
 {
-    if (parent->count == parent->cap) {
-        size_t cap = parent->cap ? parent->cap * 2 : 8;
-        struct node **grown = sl_realloc_array(parent->children, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        parent->children = grown;
-        parent->cap = cap;
-    }
+    SL_GROW(parent->children, parent->count, parent->cap, 8);
     struct node *node;
     SL_NEW(node);
     node->name = sl_strndup(name, len);

@@ -302,14 +302,7 @@ static void members_free(struct members *m)
 
 static sl_status members_add(struct members *m, sl_field **out)
 {
-    if (m->count == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 8;
-        sl_field *bigger = sl_realloc_array(m->fields, cap, sizeof *bigger);
-        if (!bigger)
-            return sl_nomem();
-        m->fields = bigger;
-        m->cap = cap;
-    }
+    SL_GROW(m->fields, m->count, m->cap, 8);
     *out = &m->fields[m->count++];
     **out = (sl_field){0};
     return SL_OK;

@@ -249,14 +249,7 @@ static sl_status take_reference(struct kryo *k, enum class_kind kind, size_t *id
         return malformed(k, "reference to an object of another class");
     if (!*is_new)
         return SL_OK;
-    if (k->object_count == k->object_cap) {
-        size_t cap = k->object_cap ? k->object_cap * 2 : 64;
-        struct object *grown = sl_realloc_array(k->objects, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        k->objects = grown;
-        k->object_cap = cap;
-    }
+    SL_GROW(k->objects, k->object_count, k->object_cap, 64);
     k->objects[k->object_count++] = (struct object){.kind = kind};
     return SL_OK;
 }

@@ -190,14 +190,7 @@ static sl_status read_piece(const struct log_block *block, const sl_type *schema
 
 static sl_status add_piece(struct sl_inline_log *log, size_t *cap, const struct sl_inline_piece *piece)
 {
-    if (log->count == *cap) {
-        size_t wanted = *cap ? *cap * 2 : 4;
-        struct sl_inline_piece *grown = sl_realloc_array(log->pieces, wanted, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        log->pieces = grown;
-        *cap = wanted;
-    }
+    SL_GROW(log->pieces, log->count, *cap, 4);
     log->pieces[log->count++] = *piece;
     return SL_OK;
 }

@@ -103,14 +103,7 @@ static bool is_full(const struct joined *j, const sl_array *more)
 
 static sl_status add_part(struct joined *j, sl_array *dictionary)
 {
-    if (j->part_count == j->part_cap) {
-        size_t cap = j->part_cap ? 2 * j->part_cap : 16;
-        struct part *parts = sl_realloc_array(j->parts, cap, sizeof *parts);
-        if (!parts)
-            return sl_nomem();
-        j->parts = parts;
-        j->part_cap = cap;
-    }
+    SL_GROW(j->parts, j->part_count, j->part_cap, 16);
     if (j->dictionary) { /* what was handed out stays as it is */
         SL_TRY(sl_builder_append_range(j->entries, j->dictionary, 0, j->dictionary->length));
         sl_array_unref(j->dictionary);

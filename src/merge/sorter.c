@@ -87,14 +87,7 @@ sl_status sorter_close_chunk(sl_sorter *s)
 {
     if (s->builder_rows == 0)
         return SL_OK;
-    if (s->chunk_count == s->chunk_cap) {
-        size_t cap = s->chunk_cap ? 2 * s->chunk_cap : 8;
-        sl_batch **grown = sl_realloc_array(s->chunks, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        s->chunks = grown;
-        s->chunk_cap = cap;
-    }
+    SL_GROW(s->chunks, s->chunk_count, s->chunk_cap, 8);
     sl_batch *chunk;
     size_t bytes = sl_batch_builder_allocated(&s->builder);
     SL_TRY(sl_batch_builder_finish(&s->builder, &chunk));

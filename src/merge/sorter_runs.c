@@ -8,14 +8,7 @@
 
 static sl_status spilled_reserve(sl_sorter *s)
 {
-    if (s->spilled_count < s->spilled_cap)
-        return SL_OK;
-    size_t cap = s->spilled_cap ? 2 * s->spilled_cap : 16;
-    struct spill_run *grown = sl_realloc_array(s->spilled, cap, sizeof *grown);
-    if (!grown)
-        return sl_nomem();
-    s->spilled = grown;
-    s->spilled_cap = cap;
+    SL_GROW(s->spilled, s->spilled_count, s->spilled_cap, 16);
     return SL_OK;
 }
 

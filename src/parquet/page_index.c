@@ -3,14 +3,7 @@
 
 static sl_status pages_reserve(struct chunk_pages *p)
 {
-    if (p->count < p->capacity)
-        return SL_OK;
-    size_t capacity = p->capacity ? p->capacity * 2 : 16;
-    struct page_facts *grown = sl_realloc_array(p->pages, capacity, sizeof *grown);
-    if (!grown)
-        return sl_nomem();
-    p->pages = grown;
-    p->capacity = capacity;
+    SL_GROW(p->pages, p->count, p->capacity, 16);
     return SL_OK;
 }
 

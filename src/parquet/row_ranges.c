@@ -17,14 +17,7 @@ sl_status sl_row_ranges_add(sl_row_ranges *ranges, int64_t first, int64_t count)
             return SL_OK;
         }
     }
-    if (ranges->count == ranges->cap) {
-        size_t cap = ranges->cap ? ranges->cap * 2 : 8;
-        struct sl_row_range *items = sl_realloc_array(ranges->items, cap, sizeof *items);
-        if (!items)
-            return sl_nomem();
-        ranges->items = items;
-        ranges->cap = cap;
-    }
+    SL_GROW(ranges->items, ranges->count, ranges->cap, 8);
     ranges->items[ranges->count++] = (struct sl_row_range){first, count};
     return SL_OK;
 }

@@ -246,14 +246,7 @@ static int64_t rows_of_batch(const struct scan *s)
 
 static sl_status add_step(struct scan *s, int64_t skip, int64_t take)
 {
-    if (s->step_count == s->step_cap) {
-        size_t cap = s->step_cap ? s->step_cap * 2 : 8;
-        struct parquet_step *steps = sl_realloc_array(s->steps, cap, sizeof *steps);
-        if (!steps)
-            return sl_nomem();
-        s->steps = steps;
-        s->step_cap = cap;
-    }
+    SL_GROW(s->steps, s->step_count, s->step_cap, 8);
     s->steps[s->step_count++] = (struct parquet_step){skip, take};
     return SL_OK;
 }

@@ -52,14 +52,7 @@ static sl_status refuse(const struct schema_walk *w, const char *reason)
 static sl_status add_element(struct schema_walk *w, const char *name, struct parquet_schema_element **out)
 {
     struct write_schema *s = w->out;
-    if (s->element_count == w->element_capacity) {
-        size_t capacity = w->element_capacity ? w->element_capacity * 2 : 32;
-        struct parquet_schema_element *grown = sl_realloc_array(s->elements, capacity, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        s->elements = grown;
-        w->element_capacity = capacity;
-    }
+    SL_GROW(s->elements, s->element_count, w->element_capacity, 32);
     *out = &s->elements[s->element_count++];
     **out = (struct parquet_schema_element){.name = name, .converted = PARQUET_CONVERTED_NONE};
     return SL_OK;
@@ -240,14 +233,7 @@ static sl_status copy_path(const struct schema_walk *w, struct write_leaf *leaf)
 static sl_status add_leaf(struct schema_walk *w, const sl_type *type, size_t element)
 {
     struct write_schema *s = w->out;
-    if (s->leaf_count == w->leaf_capacity) {
-        size_t capacity = w->leaf_capacity ? w->leaf_capacity * 2 : 16;
-        struct write_leaf *grown = sl_realloc_array(s->leaves, capacity, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        s->leaves = grown;
-        w->leaf_capacity = capacity;
-    }
+    SL_GROW(s->leaves, s->leaf_count, w->leaf_capacity, 16);
     struct write_leaf *leaf = &s->leaves[s->leaf_count++];
     memset(leaf, 0, sizeof *leaf);
     leaf->column = w->column;

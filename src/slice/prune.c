@@ -71,14 +71,7 @@ static bool not_above(const struct key_end *lo, const struct key_end *hi)
 
 static sl_status add_page(struct pruning *p, const struct key_page *page)
 {
-    if (p->page_count == p->page_cap) {
-        size_t cap = p->page_cap ? p->page_cap * 2 : 64;
-        struct key_page *grown = sl_realloc_array(p->pages, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        p->pages = grown;
-        p->page_cap = cap;
-    }
+    SL_GROW(p->pages, p->page_count, p->page_cap, 64);
     p->pages[p->page_count++] = *page;
     return SL_OK;
 }

@@ -3,14 +3,7 @@
 
 sl_status listing_add(sl_listing *listing, size_t *cap, const char *name, const sl_entry *entry)
 {
-    if (listing->count == *cap) {
-        size_t more = *cap ? *cap * 2 : 32;
-        sl_entry *entries = sl_realloc_array(listing->entries, more, sizeof *entries);
-        if (!entries)
-            return sl_nomem();
-        listing->entries = entries;
-        *cap = more;
-    }
+    SL_GROW(listing->entries, listing->count, *cap, 32);
     char *copy = sl_strdup(name);
     if (!copy)
         return sl_nomem();

@@ -88,14 +88,7 @@ static sl_status manifest_files(const sl_table *table, const char *manifest, sl_
 
 static sl_status add_instant(sl_timeline *timeline, size_t *cap, const struct sl_archived_instant *instant)
 {
-    if (timeline->archived_count == *cap) {
-        size_t grown = *cap ? *cap * 2 : 64;
-        struct sl_archived_instant *items = sl_realloc_array(timeline->archived, grown, sizeof *items);
-        if (!items)
-            return sl_nomem();
-        timeline->archived = items;
-        *cap = grown;
-    }
+    SL_GROW(timeline->archived, timeline->archived_count, *cap, 64);
     timeline->archived[timeline->archived_count++] = *instant;
     return SL_OK;
 }

@@ -21,14 +21,7 @@ struct columns {
 
 static sl_status column_add(struct columns *c, json_int_t id, const char *path)
 {
-    if (c->count == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 64;
-        struct column *grown = sl_realloc_array(c->items, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        c->items = grown;
-        c->cap = cap;
-    }
+    SL_GROW(c->items, c->count, c->cap, 64);
     c->items[c->count++] = (struct column){id, path};
     return SL_OK;
 }

@@ -35,14 +35,7 @@ static sl_status mark_add(struct group_marks *marks, const char *partition, cons
 {
     if (!partition || !file_id)
         return sl_corrupt("file group without partition or file id");
-    if (marks->count == marks->cap) {
-        size_t cap = marks->cap ? marks->cap * 2 : 16;
-        struct group_mark *grown = sl_realloc_array(marks->items, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        marks->items = grown;
-        marks->cap = cap;
-    }
+    SL_GROW(marks->items, marks->count, marks->cap, 16);
     struct group_mark m = {sl_strdup(partition), sl_strdup(file_id), instant};
     if (!m.partition || !m.file_id) {
         sl_free(m.partition);

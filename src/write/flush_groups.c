@@ -49,14 +49,7 @@ void flush_free(struct flush *f)
 
 static sl_status keep_view(struct flush *f, sl_view **out)
 {
-    if (f->view_count == f->view_cap) {
-        size_t cap = f->view_cap ? f->view_cap * 2 : 4;
-        sl_view **grown = sl_realloc_array(f->views, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        f->views = grown;
-        f->view_cap = cap;
-    }
+    SL_GROW(f->views, f->view_count, f->view_cap, 4);
     SL_NEW(f->views[f->view_count]);
     *out = f->views[f->view_count++];
     return SL_OK;

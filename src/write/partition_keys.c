@@ -97,14 +97,7 @@ struct partition_keys {
 
 static sl_status runs_room(struct partition_keys *k)
 {
-    if (k->run_count < k->run_cap)
-        return SL_OK;
-    size_t cap = k->run_cap ? k->run_cap * 2 : 16;
-    struct sl_run *grown = sl_realloc_array(k->runs, cap, sizeof *grown);
-    if (!grown)
-        return sl_nomem();
-    k->runs = grown;
-    k->run_cap = cap;
+    SL_GROW(k->runs, k->run_count, k->run_cap, 16);
     return SL_OK;
 }
 

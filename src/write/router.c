@@ -162,14 +162,7 @@ static sl_status group_index(struct router *r, size_t partition, uint32_t bucket
         *out = *known - 1;
         return SL_OK;
     }
-    if (r->group_count == r->group_cap) {
-        size_t cap = r->group_cap ? r->group_cap * 2 : 16;
-        struct write_group *grown = sl_realloc_array(r->groups, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        r->groups = grown;
-        r->group_cap = cap;
-    }
+    SL_GROW(r->groups, r->group_count, r->group_cap, 16);
     r->groups[r->group_count] = (struct write_group){.bucket = bucket, .partition = partition};
     *known = ++r->group_count;
     *out = r->group_count - 1;

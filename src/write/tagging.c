@@ -206,14 +206,7 @@ static sl_status ahead_read(sl_stream *rows, size_t bytes_most, struct rows_ahea
 {
     while (a->rows <= KEYS_FEW && a->bytes <= bytes_most) {
         sl_batch *batch;
-        if (a->count == a->cap) {
-            size_t cap = a->cap ? a->cap * 2 : 8;
-            sl_batch **grown = sl_realloc_array(a->items, cap, sizeof *grown);
-            if (!grown)
-                return sl_nomem();
-            a->items = grown;
-            a->cap = cap;
-        }
+        SL_GROW(a->items, a->count, a->cap, 8);
         SL_TRY(sl_stream_next(rows, &batch));
         a->are_all = !batch;
         if (!batch)

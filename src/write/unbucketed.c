@@ -9,14 +9,7 @@
 
 sl_status write_targets_add(struct write_targets *list, const struct write_target *target)
 {
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 8;
-        struct write_target *grown = sl_realloc_array(list->items, cap, sizeof *grown);
-        if (!grown)
-            return sl_nomem();
-        list->items = grown;
-        list->cap = cap;
-    }
+    SL_GROW(list->items, list->count, list->cap, 8);
     list->items[list->count++] = *target;
     return SL_OK;
 }

@@ -94,6 +94,16 @@ typedef struct sluice_table sluice_table;
 SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *schema,
                                    const char *const *options, sluice_error *e);
 
+/* The same for the sake of a write that may fail: the undo takes the table away again, with the folders that were made for
+ * it. */
+typedef struct sluice_creation sluice_creation;
+SLUICE_API int sluice_table_create_for(const char *uri, const struct ArrowSchema *schema,
+                                       const char *const *options, sluice_creation **out, sluice_error *e);
+/* Once every handle of this program on the table is closed. A table to which somebody has written, or is writing, stays:
+ * *gone (may be NULL) tells. */
+SLUICE_API int sluice_creation_undo(const sluice_creation *c, int *gone, sluice_error *e);
+SLUICE_API void sluice_creation_free(sluice_creation *c); /* changes nothing; NULL is fine */
+
 /* Opens a table; reads its properties only. Settings in `options` go before those stored in the table. */
 SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sluice_table **out,
                                  sluice_error *e);

@@ -165,8 +165,13 @@ static sl_status table_types(sl_properties *options, const sl_type *given, const
     return sl_input_table_type(given, &(struct sl_table_type_options){.keep_required = true}, out);
 }
 
-int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
-                        sluice_error *e)
+struct sluice_creation {
+    char *uri, *made; /* the topmost folder that was made */
+};
+
+/* `made` NULL: nobody will undo it. */
+static sl_status create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
+                        char **made)
 {
     struct sl_create_options create = {0};
     const sl_type *given = NULL;
@@ -176,11 +181,49 @@ int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const
     if (!status)
         status = table_types(&create.properties, given, &create.schema);
     if (!status)
-        status = sl_table_create(uri, &create);
+        status = sl_table_create_for(uri, &create, made);
     sl_type_unref(create.schema);
     sl_type_unref(given);
     sl_properties_free(&create.properties);
+    return status;
+}
+
+int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
+                        sluice_error *e)
+{
+    return api_result(create(uri, schema, options, NULL), e);
+}
+
+int sluice_table_create_for(const char *uri, const struct ArrowSchema *schema, const char *const *options,
+                            sluice_creation **out, sluice_error *e)
+{
+    sluice_creation *c = sl_calloc(1, sizeof *c);
+    sl_status status = c && (c->uri = sl_strdup(uri)) ? SL_OK : sl_nomem();
+    if (!status)
+        status = create(uri, schema, options, &c->made);
+    if (status)
+        sluice_creation_free(c);
+    else
+        *out = c;
     return api_result(status, e);
+}
+
+int sluice_creation_undo(const sluice_creation *c, int *gone, sluice_error *e)
+{
+    bool is_gone = false;
+    sl_status status = sl_table_create_undo(c->uri, c->made, &is_gone);
+    if (gone)
+        *gone = is_gone;
+    return api_result(status, e);
+}
+
+void sluice_creation_free(sluice_creation *c)
+{
+    if (!c)
+        return;
+    sl_free(c->uri);
+    sl_free(c->made);
+    sl_free(c);
 }
 
 typedef sl_status (*schema_maker)(const sl_table *table, const sl_timeline *timeline, const sl_type **out);

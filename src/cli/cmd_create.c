@@ -39,7 +39,7 @@ static void all_settings(const struct args *args, struct settings *out)
         settings_set(out, args->settings.items[2 * i], args->settings.items[2 * i + 1]);
 }
 
-int create_table(const struct args *args, const struct ArrowSchema *schema, bool may_exist)
+int create_table(const struct args *args, const struct ArrowSchema *schema, sluice_creation **creation)
 {
     struct ArrowSchema own = {0};
     struct borrowed_schema columns = {0};
@@ -49,8 +49,11 @@ int create_table(const struct args *args, const struct ArrowSchema *schema, bool
     if (!status) {
         table_columns(own.release ? &own : schema, &columns);
         all_settings(args, &settings);
-        int code = sluice_table_create(args->arguments[0], &columns.schema, settings_list(&settings), &e);
-        if (code && !(may_exist && code == SLUICE_E_EXISTS))
+        const char *const *options = settings_list(&settings);
+        int code = creation
+                       ? sluice_table_create_for(args->arguments[0], &columns.schema, options, creation, &e)
+                       : sluice_table_create(args->arguments[0], &columns.schema, options, &e);
+        if (code && !(creation && code == SLUICE_E_EXISTS))
             status = fail_error(args, &e);
     }
     borrowed_free(&columns);
@@ -131,7 +134,8 @@ static void print_created(const struct args *args, json_t *info)
     if (json_is_object(index) && !json_object_get(index, "buckets"))
         printf(", %s index", json_text(index, "type"));
     else if (json_is_object(index))
-        printf(", %d bucket%s", (int)json_number(index, "buckets"), json_number(index, "buckets") == 1 ? "" : "s");
+        printf(", %d bucket%s", (int)json_number(index, "buckets"),
+               json_number(index, "buckets") == 1 ? "" : "s");
     printf("\nreadable by: %s\n", json_text(info, "readable_by"));
 }
 
@@ -143,7 +147,7 @@ int cmd_create(const struct args *args)
         return fail_usage(args, "--schema is missing");
     if (!given(args, OPT_KEY) && !args->settings.count)
         return fail_usage(args, "--key is missing");
-    int status = create_table(args, NULL, false);
+    int status = create_table(args, NULL, NULL);
     if (!status)
         status = session_open(args, 0, NULL, &table);
     if (status)

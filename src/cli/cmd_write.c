@@ -8,6 +8,7 @@
 struct write_run {
     const struct args *args;
     enum sluice_operation operation;
+    sluice_creation *creation; /* of a table that was not there; NULL: it was */
     sluice_table *table;
     sluice_writer *writer;
     struct ArrowSchema columns; /* the table's; for a delete those that make its keys */
@@ -29,10 +30,23 @@ static int create_for(struct write_run *w)
 {
     int status = given(w->args, OPT_SCHEMA) ? STATUS_DONE : input_look(w->args, &w->inputs[0]);
     if (!status)
-        status = create_table(w->args, &w->inputs[0].found, true);
-    if (!status)
+        status = create_table(w->args, &w->inputs[0].found, &w->creation);
+    if (!status && w->creation)
         note(w->args, "table %s: created", w->args->arguments[0]);
     return status;
+}
+
+/* A table that was made for rows which nobody could write has the columns of a mistake. */
+static void take_back_table(const struct write_run *w)
+{
+    int gone = 0;
+    sluice_error e = {0};
+    if (!w->creation || w->has_committed)
+        return;
+    if (sluice_creation_undo(w->creation, &gone, &e))
+        (void)fail_error(w->args, &e);
+    else if (gone)
+        note(w->args, "table %s: removed again", w->args->arguments[0]);
 }
 
 /* With --key the table is made when there is none; another writer may be making it at the same time. */
@@ -236,6 +250,9 @@ static int run_write(const struct args *args, enum sluice_operation operation)
         w.columns.release(&w.columns);
     if (w.table)
         session_close(w.table);
+    if (status)
+        take_back_table(&w);
+    sluice_creation_free(w.creation);
     inputs_close(w.inputs, w.input_count);
     return status;
 }

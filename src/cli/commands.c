@@ -232,7 +232,9 @@ const struct verb cli_verbs[] = {
                 "come; what ends early "
                 "keeps those that are done. With --key the "
                 "table is made when there is "
-                "none, its columns are those of the first file (or of --schema).",
+                "none, its columns are those of the first file (or of --schema); if then nothing could be "
+                "written it is "
+                "removed again.",
      .example = "sluice upsert lake/trips day1.parquet day2.parquet\n"
                 "zcat feed.jsonl.gz | sluice upsert lake/trips - --input-format jsonl --reject bad.jsonl\n"
                 "feed | sluice upsert lake/trips - --input-format jsonl --commit-interval 10s --commit-rows "
@@ -267,8 +269,9 @@ const struct verb cli_verbs[] = {
     {.name = "delete",
      .form = "TABLE FILE... | TABLE --where EXPR",
      .summary = "delete rows by key or by condition",
-     .details = "The files need only the key and partition columns, which are read as the types that the "
-                "table has; others are ignored. With --where the keys are those of the rows for which EXPR is true.",
+     .details =
+         "The files need only the key and partition columns, which are read as the types that the "
+         "table has; others are ignored. With --where the keys are those of the rows for which EXPR is true.",
      .example =
          "sluice delete lake/trips gone.csv\n"
          "sluice delete lake/trips --where \"region = 'quito' and ts < timestamp '2024-01-01 00:00:00'\"",

@@ -263,6 +263,12 @@ static sl_status faulty_delete_tree(sl_storage *storage, const char *path)
     return sl_storage_delete_tree(faulty_of(storage)->inner, path);
 }
 
+static sl_status faulty_delete_folder(sl_storage *storage, const char *path, bool *gone)
+{
+    SL_TRY(count_whole(faulty_of(storage), CALL_REMOVE, path));
+    return sl_storage_delete_folder(faulty_of(storage)->inner, path, gone);
+}
+
 static void faulty_free(sl_storage *storage)
 {
     sl_storage_free(faulty_of(storage)->inner);
@@ -279,6 +285,7 @@ static const sl_storage_vtable faulty_vtable = {
     .make_dir = faulty_make_dir,
     .delete_file = faulty_delete,
     .delete_tree = faulty_delete_tree,
+    .delete_folder = faulty_delete_folder,
     .list = faulty_list,
     .stat = faulty_stat,
 };

@@ -103,6 +103,7 @@ static const sl_storage_vtable local_vtable = {
     .make_dir = make_dir,
     .delete_file = local_delete,
     .delete_tree = local_delete_tree,
+    .delete_folder = local_delete_folder,
     .list = local_list,
     .stat = local_stat,
 };

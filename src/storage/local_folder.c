@@ -216,3 +216,10 @@ sl_status local_delete_tree(sl_storage *storage, const char *path)
     (void)storage;
     return delete_at(AT_FDCWD, path, path, 0);
 }
+
+sl_status local_delete_folder(sl_storage *storage, const char *path, bool *gone)
+{
+    (void)storage;
+    *gone = rmdir(path) == 0 || is_missing(errno);
+    return *gone || errno == ENOTEMPTY || errno == EEXIST ? SL_OK : local_error(path, "delete", errno);
+}

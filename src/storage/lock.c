@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct sl_storage_lock_handle {
@@ -36,6 +37,23 @@ static sl_status open_lock_file(sl_storage *storage, const char *path, int *fd)
     return *fd < 0 ? sl_io("lock file %s: %s", path, strerror(errno)) : SL_OK;
 }
 
+/* Who held the lock may have removed its file, or the folder that it was in: then it keeps nobody out. */
+static bool is_removed(const sl_storage_lock_handle *lock)
+{
+    struct stat now;
+    return fstat(lock->fd, &now) == 0 && now.st_nlink == 0;
+}
+
+static sl_status open_again(sl_storage_lock_handle *lock)
+{
+    close(lock->fd);
+    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock->fd >= 0)
+        return SL_OK;
+    return errno == ENOENT ? sl_errorf(SL_E_CONFLICT, "lock file %s: its folder was removed", lock->path)
+                           : sl_io("lock file %s: %s", lock->path, strerror(errno));
+}
+
 sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms,
                           sl_storage_lock_handle **out)
 {
@@ -49,8 +67,13 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
     }
     double deadline = sl_monotonic() + (double)wait_ms / 1000.0;
     int64_t pause = 1;
-    while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
+    for (;;) {
+        bool is_locked = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+        if (is_locked && !is_removed(lock))
+            break;
+        if (is_locked)
+            status = open_again(lock);
+        else if (errno != EWOULDBLOCK && errno != EINTR)
             status = sl_io("lock file %s: %s", path, strerror(errno));
         else if (sl_monotonic() >= deadline)
             status = sl_errorf(SL_E_BUSY, "another process holds the lock %s (waited %" PRId64 " ms)", path,
@@ -59,6 +82,8 @@ sl_status sl_storage_lock(sl_storage *storage, const char *path, int64_t wait_ms
             sl_storage_unlock(lock);
             return status;
         }
+        if (is_locked)
+            continue;
         sl_sleep_ms(pause);
         pause = pause * 2 < POLL_MS_MAX ? pause * 2 : POLL_MS_MAX;
     }
@@ -70,7 +95,8 @@ void sl_storage_unlock(sl_storage_lock_handle *lock)
 {
     if (!lock)
         return;
-    close(lock->fd);
+    if (lock->fd >= 0)
+        close(lock->fd);
     sl_free(lock->path);
     sl_free(lock);
 }

@@ -109,6 +109,11 @@ sl_status sl_storage_delete_tree(sl_storage *storage, const char *path)
     return storage->vtable->delete_tree(storage, path);
 }
 
+sl_status sl_storage_delete_folder(sl_storage *storage, const char *path, bool *gone)
+{
+    return storage->vtable->delete_folder(storage, path, gone);
+}
+
 sl_status sl_storage_stat(sl_storage *storage, const char *path, sl_entry *out)
 {
     return storage->vtable->stat(storage, path, out);

@@ -51,6 +51,10 @@ SL_MUST_USE sl_status sl_output_finish(sl_output *output);
 void sl_output_abort(sl_output *output); /* removes the file; NULL is fine */
 /* An output that appends to `buf` (borrowed). */
 SL_MUST_USE sl_status sl_output_to_buf(sl_buf *buf, sl_output **out);
+/* An output whose file `create` makes when the first byte is written, for which `context` must still be there. Without one
+ * there is no file. `path` is what the file will be called. */
+SL_MUST_USE sl_status sl_output_late(const char *path, sl_status (*create)(void *context, sl_output **out),
+                                     void *context, sl_output **out);
 /* Appear whole and durable or not at all; SL_E_EXISTS when somebody was first. */
 SL_MUST_USE sl_status sl_storage_create_if_absent(sl_storage *storage, const char *path, const void *data,
                                                   size_t len);
@@ -67,6 +71,8 @@ SL_MUST_USE sl_status sl_storage_make_dir(sl_storage *storage,
  */
 SL_MUST_USE sl_status sl_storage_delete(sl_storage *storage, const char *path);
 SL_MUST_USE sl_status sl_storage_delete_tree(sl_storage *storage, const char *path); /* missing is fine */
+/* Removes a folder when there is nothing in it; *gone tells whether it is not there any more. */
+SL_MUST_USE sl_status sl_storage_delete_folder(sl_storage *storage, const char *path, bool *gone);
 
 /* listing */
 typedef struct sl_entry {

@@ -17,6 +17,7 @@ struct sl_storage_vtable {
     sl_status (*make_dir)(sl_storage *storage, const char *path);
     sl_status (*delete_file)(sl_storage *storage, const char *path);
     sl_status (*delete_tree)(sl_storage *storage, const char *path);
+    sl_status (*delete_folder)(sl_storage *storage, const char *path, bool *gone);
     sl_status (*list)(sl_storage *storage, const char *path, sl_listing *out); /* in any order */
     sl_status (*stat)(sl_storage *storage, const char *path, sl_entry *out);
 };
@@ -93,6 +94,7 @@ SL_MUST_USE sl_status local_create_empty(sl_storage *storage, char *const *paths
 SL_MUST_USE sl_status local_replace(sl_storage *storage, const char *path, const void *data, size_t len);
 SL_MUST_USE sl_status local_delete(sl_storage *storage, const char *path);
 SL_MUST_USE sl_status local_delete_tree(sl_storage *storage, const char *path);
+SL_MUST_USE sl_status local_delete_folder(sl_storage *storage, const char *path, bool *gone);
 SL_MUST_USE sl_status local_list(sl_storage *storage, const char *path, sl_listing *out);
 SL_MUST_USE sl_status local_stat(sl_storage *storage, const char *path, sl_entry *out);
 

@@ -287,21 +287,47 @@ static sl_status make_folders(const sl_table *table)
     return SL_OK;
 }
 
+/* The topmost folder on the way to the table's, itself included, that is not there; "" when all are. */
+static sl_status first_missing_folder(const sl_table *table, char **out)
+{
+    size_t missing = 0; /* bytes of its path */
+    bool exists;
+    char *at = sl_strdup(table->path);
+    sl_status status = at ? SL_OK : sl_nomem();
+    while (!status && *at) {
+        status = sl_storage_exists(table->storage, at, &exists);
+        if (status || exists)
+            break;
+        missing = strlen(at);
+        *strrchr(at, '/') = 0; /* the path is absolute */
+    }
+    sl_free(at);
+    if (!status && !(*out = sl_strndup(table->path, missing)))
+        status = sl_nomem();
+    return status;
+}
+
 /* After a failure: what was made goes, unless it was there before or somebody else's table came to life meanwhile. */
-static void remove_traces(const sl_table *table, bool had_hoodie)
+static void remove_traces(const sl_table *table, bool had_hoodie, const char *made)
 {
     char *path;
     if (had_hoodie || sl_status_ignore(hoodie_path(table, "", &path)))
         return;
     (void)sl_status_ignore(sl_storage_delete_tree(table->storage, path));
     sl_free(path);
+    (void)sl_status_ignore(table_folders_remove(table, made));
 }
 
 sl_status sl_table_create(const char *uri, const struct sl_create_options *options)
 {
+    return sl_table_create_for(uri, options, NULL);
+}
+
+sl_status sl_table_create_for(const char *uri, const struct sl_create_options *options, char **made)
+{
     sl_table table = {0};
     sl_buf text = {0};
-    char *schema = NULL, *path = NULL, *hoodie = NULL, *given = NULL;
+    char *schema = NULL, *path = NULL, *hoodie = NULL, *given = NULL, *missing = NULL;
     bool had_hoodie = true, exists;
     sl_status status = SL_OK;
     SL_GO(sl_storage_for_uri(uri, &table.storage, &given));
@@ -319,13 +345,19 @@ sl_status sl_table_create(const char *uri, const struct sl_create_options *optio
     SL_GO(sl_properties_set(&table.properties, "hoodie.table.create.schema", schema));
     SL_GO(check_as_table(&table.properties, options->schema));
     SL_GO(sl_storage_exists(table.storage, hoodie, &had_hoodie));
+    SL_GO(first_missing_folder(&table, &missing));
     SL_GO(make_folders(&table));
     SL_GO(sl_properties_text(&table.properties, "Properties saved by sluice", &text));
     SL_GO(sl_storage_create_if_absent(table.storage, path, text.data,
                                       text.len)); /* last: from here on it is a table */
+    if (made) {
+        *made = missing;
+        missing = NULL;
+    }
 done:
     if (status && sl_status_code(status) != SL_E_EXISTS)
-        remove_traces(&table, had_hoodie);
+        remove_traces(&table, had_hoodie, missing ? missing : "");
+    sl_free(missing);
     sl_buf_free(&text);
     sl_free(schema);
     sl_free(given);

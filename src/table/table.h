@@ -75,6 +75,13 @@ struct sl_create_options {
 /* Makes an empty table: folders, hoodie.properties. SL_E_EXISTS when there is one. Validates names, versions,
  * layout, merge mode and schema first; nothing is left behind on failure. */
 SL_MUST_USE sl_status sl_table_create(const char *uri, const struct sl_create_options *options);
+/* The same for the sake of a write that may fail. `made` gets the topmost folder that was made for it, "" when the table's
+ * folder was there; the caller's. */
+SL_MUST_USE sl_status sl_table_create_for(const char *uri, const struct sl_create_options *options,
+                                          char **made);
+/* Takes such a table away again, with the folders that were made for it, as far as nothing else is in them. A table to
+ * which somebody has written, or is writing, stays: *gone tells. */
+SL_MUST_USE sl_status sl_table_create_undo(const char *uri, const char *made, bool *gone);
 /* options are copied; runtime is borrowed for the table's life. Tables we cannot read are SL_E_UNSUPPORTED by
  * name. */
 SL_MUST_USE sl_status sl_table_open(const char *uri, const sl_properties *options, const sl_runtime *runtime,

@@ -38,6 +38,8 @@ void avro_name(const char *text, char *out, size_t out_bytes);
 bool parse_int(const char *text, int64_t *out);
 
 /* Path of a file below .hoodie; the caller frees. */
+/* Removes the table's folder and those above it up to `made`, as far as they are empty; "" removes none. */
+SL_MUST_USE sl_status table_folders_remove(const sl_table *table, const char *made);
 SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);
 SL_MUST_USE sl_status timeline_path(const sl_table *table, const char *file, char **out);
 

@@ -39,6 +39,19 @@ refused 'a column twice' 'bad.csv: line 1: .*`id` twice' 'id,id,region,fare,ts\n
 refused 'an empty file' 'bad.csv: empty' ''
 refused 'only the last of many rows is bad' 'bad.csv: line 20002: ' "id,region,fare,ts\n$(awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%d,quito,1,1\\n", i }')x,quito,1,1\n"
 
+# A first write that fails leaves no table with the columns of a mistake.
+mkdir there
+run 1 'a failed first write leaves nothing' "$SLUICE" upsert far/away/new bad.csv --key id --schema 'id long, region string, fare double, ts long'
+err_has '^sluice: upsert: bad.csv: line 20002: '
+err_has '^sluice: upsert: table far/away/new: removed again$'
+[ ! -e far ] || wrong 'far is there'
+also 1 "$SLUICE" upsert there bad.csv --key id --schema 'id long, region string, fare double, ts long'
+[ "$(ls -A there)" = '' ] || wrong 'something is in there'
+also 1 sh -c "ulimit -f 1; \"$SLUICE\" upsert far/away/new good.csv --key id --partition region"
+[ ! -e far ] || wrong 'far is there: a commit that failed'
+also 1 "$SLUICE" upsert new bad.csv --key id --schema 'id long, region string, fare double, ts long' --commit-rows 10000
+count_is new 20000
+
 printf '{"id":3,"region":"quito","fare":1,"ts":1}\n{"id":4,"region":\n' >broken.jsonl
 run 1 'a broken JSON line' "$SLUICE" upsert t broken.jsonl
 err_has '^sluice: upsert: broken.jsonl: line 2: '

@@ -334,7 +334,8 @@ sl_status sl_file_writer_close(sl_file_writer *w, const sl_write_stat *counts, u
     stat.bytes = (int64_t)written.bytes;
     stat.is_log = w->parts.kind != SL_FILE_BASE;
     stat.log_version = (int32_t)w->parts.version;
-    stat.seconds = sl_monotonic() - w->start;
+    if (w->parts.kind != SL_FILE_DELETES) /* the time of a flush is told once (spec/lsm-layout.md 7) */
+        stat.seconds = sl_monotonic() - w->start;
     SL_GO(sl_txn_add_stat(w->txn, &stat));
     if (bytes)
         *bytes = written.bytes;

@@ -118,6 +118,25 @@ static void drop_table(sl_table *table)
     "k string, ts timestamp, price decimal(10,2), tags list<string>, m map<string, int>, s struct<a: int, "  \
     "b: string>"
 
+/* Values of the one row's meta columns (4.1): the file's name is that of the group in logs. */
+static void check_meta_columns(const struct opened *o)
+{
+    struct sl_file_name parts;
+    char seqno[128], text[4096];
+    sl_file_name_parse(o->name, &parts);
+    snprintf(seqno, sizeof seqno, "%s_%.*s_0", parts.instant, (int)strcspn(parts.token, "-"), parts.token);
+    const char *const want[SL_META_COLUMNS] = {[SL_META_COMMIT_TIME] = parts.instant,
+                                               [SL_META_SEQNO] = seqno,
+                                               [SL_META_RECORD_KEY] = "a",
+                                               [SL_META_PARTITION_PATH] = "",
+                                               [SL_META_FILE_NAME] =
+                                                   parts.kind == SL_FILE_BASE ? o->name : parts.file_id};
+    for (size_t i = 0; i < SL_META_COLUMNS; i++) {
+        column_text(o, sl_meta_names[i], text);
+        assert_string_equal(text, want[i]);
+    }
+}
+
 static void data_logs_have_the_schema_of_base_files(void **state)
 {
     (void)state;
@@ -143,6 +162,8 @@ static void data_logs_have_the_schema_of_base_files(void **state)
     assert_string_equal(headers.schema, sl_parquet_key_value(base.parquet, "parquet.avro.schema"));
     assert_string_equal(headers.schema, sl_parquet_key_value(log.parquet, "parquet.avro.schema"));
     sl_log_headers_free(&headers);
+    check_meta_columns(&base);
+    check_meta_columns(&log);
     close_opened(&base);
     close_opened(&log);
     drop_table(table);

@@ -84,6 +84,7 @@ static void write_files(const struct test_table *t, const struct file *files, si
         const sl_write_stat *stat = &sl_txn_stats(txn, &n)[i];
         assert_int_equal(n, i + 1);
         assert_int_equal(stat->bytes, bytes);
+        assert_int_equal(stat->seconds > 0, files[i].kind != SL_FILE_DELETES); /* spec/lsm-layout.md 7 */
         assert_string_equal(stat->prev_commit, files[i].kind == SL_FILE_BASE ? "null" : instant);
         if (i == 0)
             snprintf(name, 256, "%s", stat->path);

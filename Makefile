@@ -29,6 +29,11 @@ ALL_CFLAGS := $(STD) $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden -Isrc -I
 LIBS    := -lzstd -lsnappy -llz4 -ldeflate -lbrotlidec -lxxhash -ljansson -lz -lpthread -lm
 LDFLAGS ?=
 ALL_LDFLAGS := $(filter -fsanitize=%,$(FLAGS_$(MODE))) $(LDFLAGS)
+# The command has inside what comes as an archive: to load ten shared libraries takes it a millisecond, and it is often done in six.
+archive   = $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))
+inside    = $(foreach l,$(1),$(or $(call archive,$(l)),-l$(l)))
+SNAPPY    = $(if $(call archive,stdc++),$(call inside,snappy stdc++) -static-libgcc,-lsnappy)
+CLI_LIBS  = $(call inside,zstd lz4 deflate brotlidec brotlicommon xxhash jansson z) $(SNAPPY) -lpthread -lm
 
 LIB_FOLDERS := $(filter-out cli,$(FOLDERS))
 LIB_SRC := $(foreach f,$(LIB_FOLDERS),$(wildcard src/$(f)/*.c))
@@ -54,7 +59,7 @@ $(LIB_A): $(LIB_OBJ)
 $(BUILD)/libsluice.so: $(LIB_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,libsluice.so.0 -Wl,--no-undefined $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/sluice: $(CLI_OBJ) $(LIB_A)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_A) $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CLI_OBJ) $(LIB_A) $(CLI_LIBS)
 $(BUILD)/tests/%: tests/%.c $(LIB_A)
 	@mkdir -p $(dir $@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) -lcmocka $(LIBS)

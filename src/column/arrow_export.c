@@ -93,6 +93,16 @@ static sl_status array_export(sl_array *a, struct ArrowArray *out)
     return status;
 }
 
+sl_array *arrow_exported_array(const struct ArrowArray *array)
+{
+    if (array->release != array_release)
+        return NULL;
+    const struct array_private *own = array->private_data;
+    bool is_whole = own->array && array->offset == 0 && array->length == own->array->length &&
+                    array->buffers == own->buffers && array->n_children == 0;
+    return is_whole ? own->array : NULL;
+}
+
 static sl_status children_export(sl_array *const *children, size_t count, struct ArrowArray *out)
 {
     struct array_private *own = out->private_data;

@@ -181,7 +181,7 @@ static sl_status values_convert(const struct slice *s, const sl_type *type, cons
             const uint8_t *p = arrow_buffer(s, 1) + (size_t)(s->from + i) * s->format.bytes;
             if (!value_convert(s->format.layout, p, &value)) {
                 sl_buffer_unref(*out);
-                return sl_input("row %" PRId64 ": the time is out of range", i);
+                return sl_at_row(sl_input("the time is out of range"), i);
             }
         }
         store_le64(little, (uint64_t)value);
@@ -217,7 +217,7 @@ static sl_status decimals_convert(const struct slice *s, const sl_buffer *validi
             const uint8_t *p = arrow_buffer(s, 1) + (size_t)(s->from + i) * s->format.bytes;
             if (!decimal_convert(p, s->format.bytes, &value)) {
                 sl_buffer_unref(*out);
-                return sl_input("row %" PRId64 ": the decimal has more than 38 digits", i);
+                return sl_at_row(sl_input("the decimal has more than 38 digits"), i);
             }
         }
         memcpy(sl_buffer_data(*out) + i * 16, &value, 16);
@@ -251,7 +251,7 @@ static sl_status offsets_import(const struct slice *s, bool large, sl_buffer **o
         if (next < *end || next - *first > INT32_MAX) {
             sl_buffer_unref(*out);
             return next < *end
-                       ? sl_input("row %" PRId64 ": the Arrow array's offsets run backwards", i - 1)
+                       ? sl_at_row(sl_input("the Arrow array's offsets run backwards"), i - 1)
                        : sl_input("an Arrow array with more than %d bytes or elements: split it", INT32_MAX);
         }
         *end = next;
@@ -271,7 +271,7 @@ static sl_status utf8_check(const sl_array *a)
     for (int64_t i = 0; !clean && i < a->length; i++) {
         size_t len = (size_t)(a->offsets[i + 1] - a->offsets[i]);
         if (sl_is_valid(a, i) && sl_utf8_valid_prefix(a->values + a->offsets[i], len) != len)
-            return sl_input("row %" PRId64 ": the string is not valid UTF-8", i);
+            return sl_at_row(sl_input("the string is not valid UTF-8"), i);
     }
     return SL_OK;
 }
@@ -369,7 +369,7 @@ static sl_status member_import(const struct slice *s, size_t index, int64_t from
     if (row < 0)
         return SL_OK;
     sl_array_unref(*out);
-    return sl_input("row %" PRId64 ": null in a field that may not be null", row);
+    return sl_at_row(sl_input("null in a field that may not be null"), row);
 }
 
 static sl_status struct_members(const struct slice *s, const sl_type *type, sl_buffer *validity,
@@ -460,8 +460,9 @@ static sl_status indexes_append(const struct slice *s, const sl_array *indexes, 
         }
         int64_t index = sl_integer_at(indexes, i);
         if (index < 0 || index >= dictionary->length)
-            return sl_input("row %" PRId64 ": index %" PRId64 " into a dictionary of %" PRId64 " values", i,
-                            index, dictionary->length);
+            return sl_at_row(sl_input("index %" PRId64 " into a dictionary of %" PRId64 " values", index,
+                                      dictionary->length),
+                             i);
         SL_TRY(sl_builder_append_range(b, dictionary, index, 1));
     }
     return SL_OK;
@@ -526,8 +527,18 @@ static sl_status fixed_width_import(const struct slice *s, const sl_type *type, 
     return sl_array_new(type, s->count, nulls, validity, values, NULL, NULL, 0, NULL, out);
 }
 
+/* What comes back from where we sent it needs no check and no copy; NULL: it does not. */
+static sl_array *import_own(const struct slice *s, const sl_type *type)
+{
+    sl_array *own = arrow_exported_array(s->array);
+    bool is_whole = own && s->from == 0 && s->count == own->length;
+    return is_whole && sl_type_equal(own->type, type) ? sl_array_ref(own) : NULL;
+}
+
 static sl_status slice_import(const struct slice *s, const sl_type *type, sl_array **out)
 {
+    if ((*out = import_own(s, type)) != NULL)
+        return SL_OK;
     if (s->schema->dictionary)
         return dictionary_import(s, type, out);
     switch (s->format.layout) {

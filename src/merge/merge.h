@@ -242,10 +242,14 @@ SL_MUST_USE sl_status sl_sorter_force(sl_sorter *sorter, const sl_batch *batch, 
                                       size_t count);
 /* All rows of the batch, by force. */
 SL_MUST_USE sl_status sl_sorter_append_all(sl_sorter *sorter, const sl_batch *batch);
+/* ... and of what is left of a stream, which stays open; `runtime` may cancel (NULL: nobody). */
+SL_MUST_USE sl_status sl_sorter_append_stream(sl_sorter *sorter, sl_stream *rows, const sl_runtime *runtime);
 /* false: an append failed half way, the sorter may only be freed */
 bool sl_sorter_usable(const sl_sorter *sorter);
 size_t sl_sorter_memory(const sl_sorter *sorter);
 uint64_t sl_sorter_rows(const sl_sorter *sorter);
+/* Sorts what is in memory, so that the runs are at hand sooner. More rows may follow. */
+SL_MUST_USE sl_status sl_sorter_sort(sl_sorter *sorter);
 /* Sorts what is in memory and writes it as one run to the temporary file. */
 SL_MUST_USE sl_status sl_sorter_spill(sl_sorter *sorter);
 /* The runs, oldest first; *runs (array) is the caller's, each stream must be closed (or given to a merge). The sorter must

@@ -129,6 +129,13 @@ static sl_status open_sorted(const sl_sorter *s, sl_stream **out)
     return SL_OK;
 }
 
+sl_status sl_sorter_sort(sl_sorter *s)
+{
+    if (s->failed || s->finished)
+        return sl_internal("a sorter that has %s cannot sort", s->failed ? "failed" : "finished");
+    return s->entries || s->rows_in_memory == 0 ? SL_OK : sort_rows(s);
+}
+
 sl_status sorted_rows_open(sl_sorter *s, sl_stream **out)
 {
     if (!s->entries)

@@ -476,6 +476,8 @@ void *writer_zeroed(sl_arena *arena, size_t size); /* NULL: no memory */
 SL_MUST_USE sl_status writer_put_page_indexes(struct sl_parquet_writer *w);
 /* The footer with its length and the magic behind. */
 SL_MUST_USE sl_status writer_encode_footer(struct sl_parquet_writer *w, sl_buf *footer);
+/* What stands before all row groups. */
+SL_MUST_USE sl_status writer_begin_file(struct sl_parquet_writer *w);
 /* Room for the metadata of group number group_count, cleared. */
 SL_MUST_USE sl_status writer_next_group(struct sl_parquet_writer *w);
 /* A closed leaf's chunk: pages to the output, facts into `chunk`. */

@@ -107,7 +107,6 @@ sl_status sl_parquet_writer_new(sl_output *output, const sl_type *schema,
     }
     for (size_t i = 0; i < w->layout.leaf_count; i++)
         SL_GO(leaf_writer_init(&w->leaves[i], &w->layout.leaves[i], &w->settings, &w->choices[i]));
-    SL_GO(sl_output_write(output, PARQUET_MAGIC, 4));
     *out = w;
 done:
     if (status)
@@ -350,6 +349,7 @@ static sl_status finish_file(sl_parquet_writer *w)
     if (w->failed)
         return sl_internal("a Parquet writer was used after it failed");
     SL_TRY(writer_flush(w));
+    SL_TRY(writer_begin_file(w));
     SL_TRY(writer_put_page_indexes(w));
     sl_buf footer = {0};
     sl_status status = writer_encode_footer(w, &footer);

@@ -204,8 +204,16 @@ static sl_status close_leaf(void *context, size_t index)
     return status;
 }
 
+/* Not before there is something to put into it: a late output is then made as late as can be. */
+sl_status writer_begin_file(sl_parquet_writer *w)
+{
+    bool has_begun = sl_output_offset(w->output) > w->start;
+    return has_begun ? SL_OK : sl_output_write(w->output, PARQUET_MAGIC, 4);
+}
+
 sl_status writer_next_group(sl_parquet_writer *w)
 {
+    SL_TRY(writer_begin_file(w));
     if (w->group_count == w->group_capacity) {
         size_t capacity = w->group_capacity ? w->group_capacity * 2 : 8;
         struct parquet_row_group *grown = sl_realloc_array(w->groups, capacity, sizeof *grown);

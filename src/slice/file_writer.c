@@ -134,13 +134,15 @@ static sl_status take_spec(sl_file_writer *w, const struct sl_file_spec *spec)
     return sl_path_join(spec->partition, w->name, &w->relative);
 }
 
-static sl_status open_file(sl_file_writer *w)
+/* When the first row group is written: till then its announcement has time to become durable. */
+static sl_status create_file(void *context, sl_output **out)
 {
+    const sl_file_writer *w = context;
     char *path;
     struct sl_planned_file file = {w->partition, w->name, file_marker(w->prev_base_file)};
     SL_TRY(sl_txn_announce(w->txn, &file));
     SL_TRY(sl_table_path(w->table, w->relative, &path));
-    sl_status status = sl_storage_create(w->table->storage, path, &w->output);
+    sl_status status = sl_storage_create(w->table->storage, path, out);
     sl_free(path);
     return status;
 }
@@ -194,7 +196,7 @@ sl_status sl_file_writer_open(const sl_table *table, sl_txn *txn, const sl_write
     SL_GO(file_options_load(table, kind.rows, &options));
     w->row_group_bytes = options.parquet.row_group_bytes;
     options.parquet.root_name = kind.root_name;
-    SL_GO(open_file(w));
+    SL_GO(sl_output_late(w->relative, create_file, w, &w->output));
     SL_GO(sl_parquet_writer_new(w->output, kind.rows, &options.parquet, &w->parquet));
     SL_GO(write_key_values(w));
     *out = w;
@@ -235,6 +237,13 @@ sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch)
     sl_status status = sl_parquet_writer_write(w->parquet, named);
     sl_batch_unref(named);
     return sl_context(status, "file %s", w->relative);
+}
+
+static sl_status write_batch(void *writer, sl_batch *batch) { return sl_file_writer_write(writer, batch); }
+
+sl_status sl_file_writer_drain(sl_file_writer *w, sl_stream *rows, const sl_runtime *runtime)
+{
+    return sl_stream_drain(rows, runtime, write_batch, w);
 }
 
 /* ---- copying ------------------------------------------------------------------------------------------- */

@@ -283,6 +283,26 @@ static void partition_escapes(void **state)
 
 /* ---- buckets ------------------------------------------------------------------------------------------- */
 
+/* The same of a batch; a plain key beside it changes nothing, nor does one that has to be taken apart. */
+static uint32_t bucket_in_batch(const struct sl_bucket_hash *hash, const char *key, size_t len,
+                                const char *beside)
+{
+    const sl_type *type;
+    sl_builder *b;
+    sl_array *keys;
+    uint32_t out[2];
+    OK(sl_type_new(SL_STRING, &type));
+    OK(sl_builder_new(type, &b));
+    OK(sl_builder_bytes(b, key, len));
+    OK(sl_builder_bytes(b, beside, strlen(beside)));
+    OK(sl_builder_finish(b, &keys));
+    OK(sl_bucket_of_keys(hash, keys, out));
+    sl_array_unref(keys);
+    sl_builder_free(b);
+    sl_type_unref(type);
+    return out[0];
+}
+
 static void buckets(void **state)
 {
     (void)state;
@@ -310,6 +330,10 @@ static void buckets(void **state)
             if (got != (uint32_t)json_integer_value(want))
                 fail_msg("key '%s' fields '%s' of %s: got %" PRIu32 ", want %d", json_string_value(key),
                          property(c, "fields"), buckets_text, got, (int)json_integer_value(want));
+            assert_int_equal(bucket_in_batch(&hash, json_string_value(key), json_string_length(key), "plain"),
+                             got);
+            assert_int_equal(
+                bucket_in_batch(&hash, json_string_value(key), json_string_length(key), "a:1,b:2"), got);
             numbers++;
         }
         sl_strings_free(&hash.hash_fields);

@@ -270,6 +270,51 @@ static void test_files_of_memory(void **state)
     sl_buf_free(&buf);
 }
 
+/* The file of a late output; context: its path, NULL: it cannot be made. */
+static sl_status make_late(void *context, sl_output **out)
+{
+    return context ? sl_storage_create(local, context, out) : sl_io("no file");
+}
+
+static void test_late_output(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *writes[2];
+        bool aborts;
+        const char *content; /* NULL: no file */
+    } cases[] = {{{"ab", "cd"}, false, "abcd"},
+                 {{"ab", "cd"}, true, NULL},
+                 {{"", ""}, false, NULL},
+                 {{"", ""}, true, NULL}};
+    char path[256];
+    snprintf(path, sizeof path, "%s", in_root("late"));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        sl_output *output;
+        bool exists;
+        assert_fine(sl_output_late(path, make_late, path, &output));
+        assert_string_equal(sl_output_path(output), path);
+        for (size_t i = 0; i < 2; i++) {
+            assert_fine(sl_storage_exists(local, path, &exists));
+            assert_int_equal(exists, sl_output_offset(output) > 0);
+            assert_fine(sl_output_write(output, cases[c].writes[i], strlen(cases[c].writes[i])));
+        }
+        if (cases[c].aborts)
+            sl_output_abort(output);
+        else
+            assert_fine(sl_output_finish(output));
+        assert_fine(sl_storage_exists(local, path, &exists));
+        assert_int_equal(exists, cases[c].content != NULL);
+        if (cases[c].content)
+            assert_content(path, cases[c].content);
+        assert_fine(sl_storage_delete(local, path));
+    }
+    sl_output *output;
+    assert_fine(sl_output_late(path, make_late, NULL, &output));
+    assert_code(sl_output_write(output, "x", 1), SL_E_IO);
+    sl_output_abort(output);
+}
+
 /* ---- appearing at once --------------------------------------------------------------------------------- */
 
 /* A commit that is told to have failed is not there: once the name is taken no memory may be needed. */
@@ -829,6 +874,7 @@ int main(void)
         cmocka_unit_test(test_aborted_output_leaves_nothing),
         cmocka_unit_test(test_reading_what_is_no_file),
         cmocka_unit_test(test_read_all_is_bounded),
+        cmocka_unit_test(test_late_output),
         cmocka_unit_test(test_files_of_memory),
         cmocka_unit_test(test_create_if_absent),
         cmocka_unit_test(test_create_without_memory),

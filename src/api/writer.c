@@ -98,17 +98,10 @@ int sluice_writer_append(sluice_writer *w, struct ArrowArray *array, sluice_erro
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }
 
-static sl_status append_all(sluice_writer *w, sl_stream *rows)
+static sl_status append_batch(void *context, sl_batch *batch)
 {
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_stream_next(rows, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = sl_writer_append(w->writer, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
+    sluice_writer *w = context;
+    return sl_writer_append(w->writer, batch);
 }
 
 int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *stream, sluice_error *e)
@@ -121,7 +114,7 @@ int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *strea
         status = sl_input_conform(raw, w->input, "input", NULL, &rows);
     }
     if (!status)
-        status = append_all(w, rows);
+        status = sl_stream_drain(rows, NULL, append_batch, w);
     sl_stream_close(rows);
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }

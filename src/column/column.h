@@ -294,6 +294,10 @@ struct sl_stream {
 };
 SL_INLINE sl_status sl_stream_next(sl_stream *s, sl_batch **out) { return s->next(s, out); }
 SL_INLINE void sl_stream_close(sl_stream *s) { if (s) s->close(s); }
+/* Hands every batch that is left to `take`, which borrows it. Ends early with its failure, or when `runtime` (NULL: none) is
+ * cancelled. The stream stays open. */
+SL_MUST_USE sl_status sl_stream_drain(sl_stream *rows, const sl_runtime *runtime,
+                                      sl_status (*take)(void *context, sl_batch *batch), void *context);
 
 /* ---- JSON values --------------------------------------------------------------------------------------- */
 
@@ -308,6 +312,9 @@ SL_INLINE void sl_stream_close(sl_stream *s) { if (s) s->close(s); }
 SL_MUST_USE sl_status sl_builder_json(sl_builder *b, const char *json, size_t len, size_t *pos);
 /* One row from one object; nothing but white space may follow. The caller adds the line's number. */
 SL_MUST_USE sl_status sl_batch_builder_json_line(sl_batch_builder *b, const char *line, size_t len);
+
+/* Whether it is one whole object of strict JSON, whatever its members are. */
+bool sl_json_is_object(const char *json, size_t len);
 
 /* The schema of JSON lines that have none: give every line, then finish. Integers are long (double beyond its range or
  * mixed with fractions), objects structs, arrays lists, all fields nullable in the order of their first appearance;

@@ -57,17 +57,9 @@ done:
 
 /* ---- Parquet ------------------------------------------------------------------------------------------------ */
 
-static sl_status drain(sl_stream *stream, sl_batch_builder *rows)
+static sl_status add_rows(void *context, sl_batch *batch)
 {
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_stream_next(stream, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = sl_batch_builder_append_range(rows, batch, 0, batch->rows);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
+    return sl_batch_builder_append_range(context, batch, 0, batch->rows);
 }
 
 /* Only columns that are wanted are read; those that are missing here are the conforming step's matter. */
@@ -92,7 +84,7 @@ static sl_status scan_rows(sl_parquet *parquet, const sl_type *schema, sl_batch 
     SL_GO(sl_parquet_scan(parquet, &(struct sl_parquet_scan_options){.columns = names, .column_count = count},
                           &stream));
     SL_GO(sl_batch_builder_init(&rows, stream->schema));
-    SL_GO(drain(stream, &rows));
+    SL_GO(sl_stream_drain(stream, NULL, add_rows, &rows));
     status = sl_batch_builder_finish(&rows, out);
 done:
     sl_batch_builder_free(&rows);

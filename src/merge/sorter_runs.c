@@ -191,18 +191,11 @@ static void sort_close(sl_stream *self)
     sl_free(s);
 }
 
-static sl_status append_all(sl_sorter *sorter, sl_stream *input)
+static sl_status append_batch(void *context, sl_batch *batch) { return sl_sorter_append_all(context, batch); }
+
+sl_status sl_sorter_append_stream(sl_sorter *sorter, sl_stream *rows, const sl_runtime *runtime)
 {
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_check_cancel(sorter->runtime));
-        SL_TRY(sl_stream_next(input, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = sl_sorter_append_all(sorter, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
+    return sl_stream_drain(rows, runtime, append_batch, sorter);
 }
 
 sl_status sl_sort_stream(sl_stream *input, const char *key_column, const sl_runtime *runtime, sl_stream **out)
@@ -219,7 +212,7 @@ sl_status sl_sort_stream(sl_stream *input, const char *key_column, const sl_runt
     s->runtime.budget = &s->pool;
     SL_GO(sl_sorter_new(input->schema, key_column, &s->runtime, &s->sorter));
     s->base = (sl_stream){s->sorter->schema, sort_next, sort_close};
-    SL_GO(append_all(s->sorter, input));
+    SL_GO(sl_sorter_append_stream(s->sorter, input, &s->runtime));
     SL_GO(sl_sorter_finish(s->sorter, sl_spill_fan_in(runtime, 1), &runs, &count));
     SL_GO(open_keeping_all(s->sorter->schema, s->sorter->key, &s->runtime, runs, count, &s->merged));
     *out = &s->base;

@@ -8,20 +8,6 @@ static int64_t log_records(const struct sl_merge_counts *c)
     return base_rows < c->rows_in ? (int64_t)(c->rows_in - base_rows) : 0;
 }
 
-static sl_status write_rows(struct operation *o, sl_stream *rows, sl_file_writer *w)
-{
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_check_cancel(&o->table->runtime));
-        SL_TRY(sl_stream_next(rows, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = sl_file_writer_write(w, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
-}
-
 static sl_write_stat stat_of(const struct operation *o, const struct sl_merge_counts *counts, int64_t rows)
 {
     return (sl_write_stat){.num_writes = rows,
@@ -98,7 +84,7 @@ sl_status compaction_write(struct operation *o)
     if (sl_table_setting_true(o->table, "sluice.compaction.copy", true))
         read.copy_to = w;
     SL_GO(sl_slice_open(o->table, &o->slice, &read, &rows));
-    SL_GO(write_rows(o, rows, w));
+    SL_GO(sl_file_writer_drain(w, rows, &o->table->runtime));
     sl_stream_close(rows); /* counts are final now */
     rows = NULL;
     sl_write_stat stat = stat_of(o, &counts, sl_file_writer_rows(w));

@@ -102,6 +102,11 @@ sl_status file_keys_add(struct file_keys *k, const sl_array *keys)
 
 /* ---- of copied rows ------------------------------------------------------------------------------------ */
 
+static sl_status add_batch(void *context, sl_batch *batch)
+{
+    return file_keys_add(context, batch->columns[0]);
+}
+
 static sl_status add_rows(struct file_keys *k, const sl_table *table, sl_parquet *source, int64_t first,
                           int64_t rows)
 {
@@ -112,19 +117,7 @@ static sl_status add_rows(struct file_keys *k, const sl_table *table, sl_parquet
                            &(struct sl_parquet_scan_options){
                                .columns = &column, .column_count = 1, .ranges = &range, .range_count = 1},
                            &keys));
-    sl_status status = SL_OK;
-    for (;;) {
-        sl_batch *batch;
-        SL_GO(sl_check_cancel(&table->runtime));
-        SL_GO(sl_stream_next(keys, &batch));
-        if (!batch)
-            break;
-        status = file_keys_add(k, batch->columns[0]);
-        sl_batch_unref(batch);
-        if (status)
-            break;
-    }
-done:
+    sl_status status = sl_stream_drain(keys, &table->runtime, add_batch, k);
     sl_stream_close(keys);
     return status;
 }

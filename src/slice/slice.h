@@ -263,6 +263,8 @@ SL_MUST_USE sl_status sl_file_writer_exists(const sl_table *table, const sl_txn 
 /* Rows of schema->full (base, log) or schema->deletes, in key order. A base file's _hoodie_file_name is set
  * here. */
 SL_MUST_USE sl_status sl_file_writer_write(sl_file_writer *w, sl_batch *batch);
+/* What is left of a stream, which stays open; `runtime` may cancel (NULL: nobody). */
+SL_MUST_USE sl_status sl_file_writer_drain(sl_file_writer *w, sl_stream *rows, const sl_runtime *runtime);
 /* Whether sl_file_writer_copy takes rows of the file. */
 bool sl_file_writer_can_copy(const sl_file_writer *w, const sl_parquet *source);
 /* Copies units of a row group of `source`, whose keys follow those written so far. */

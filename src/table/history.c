@@ -123,23 +123,24 @@ static sl_status add_rows(sl_timeline *timeline, size_t *cap, const sl_batch *ba
     return SL_OK;
 }
 
+struct archive {
+    sl_timeline *timeline;
+    size_t *cap;
+};
+
+static sl_status add_batch(void *context, sl_batch *batch)
+{
+    const struct archive *a = context;
+    return add_rows(a->timeline, a->cap, batch);
+}
+
 static sl_status read_rows(sl_parquet *parquet, sl_timeline *timeline, size_t *cap)
 {
     static const char *const columns[] = {"instantTime", "completionTime", "action"};
     sl_stream *rows;
     SL_TRY(sl_parquet_scan(parquet, &(struct sl_parquet_scan_options){.columns = columns, .column_count = 3},
                            &rows));
-    sl_status status = SL_OK;
-    for (;;) {
-        sl_batch *batch;
-        status = sl_stream_next(rows, &batch);
-        if (status || !batch)
-            break;
-        status = add_rows(timeline, cap, batch);
-        sl_batch_unref(batch);
-        if (status)
-            break;
-    }
+    sl_status status = sl_stream_drain(rows, NULL, add_batch, &(struct archive){timeline, cap});
     sl_stream_close(rows);
     return status;
 }

@@ -109,19 +109,6 @@ void flush_count(struct flush *f, const sl_write_stat *stat, uint64_t bytes)
 
 /* ---- base files ---------------------------------------------------------------------------------------- */
 
-static sl_status drain(sl_stream *rows, sl_file_writer *w)
-{
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_stream_next(rows, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = sl_file_writer_write(w, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
-}
-
 /* Duplicates inside a base file would be handed through by readers (spec/lsm-layout.md 8.3): only inserts may keep them. Where
  * some rows are deletes, they are reduced with the others. */
 static bool keeps_duplicates(const struct flush *f)
@@ -162,7 +149,7 @@ static sl_status write_base(struct flush_task *t)
         rules.changes = sl_cdc_log_sink(changes);
     }
     SL_GO(flush_merge_open(t, &rules, &counts, &rows));
-    SL_GO(drain(rows, w));
+    SL_GO(sl_file_writer_drain(w, rows, NULL));
     sl_stream_close(rows);
     rows = NULL;
     /* A base file may be empty: it replaces one whose rows are all deleted. A new group without rows needs no

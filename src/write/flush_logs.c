@@ -162,17 +162,13 @@ static sl_status keep_late(struct flush_logs *l, sl_batch *batch, sl_sorter **la
     return sl_sorter_append_all(*late, batch);
 }
 
+static sl_status write_rows_of(void *logs, sl_batch *batch) { return write_rows(logs, batch); }
+
+static sl_status write_deletes_of(void *logs, sl_batch *batch) { return write_deletes(logs, batch); }
+
 static sl_status write_stream(struct flush_logs *l, sl_stream *rows, bool is_deletes)
 {
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_stream_next(rows, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = is_deletes ? write_deletes(l, batch) : write_rows(l, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
+    return sl_stream_drain(rows, NULL, is_deletes ? write_deletes_of : write_rows_of, l);
 }
 
 static sl_status write_late(struct flush_logs *l, sl_sorter *late, bool is_deletes)

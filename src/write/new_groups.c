@@ -92,21 +92,14 @@ static sl_status read_limits(struct new_groups *g)
     return g->rows_max > 0 ? SL_OK : sl_input("hoodie.copyonwrite.insert.split.size must be above 0");
 }
 
+static sl_status groups_take_batch(void *groups, sl_batch *batch) { return groups_take(groups, batch); }
+
 sl_status new_groups_write(struct flush *flush, const char *partition, uint32_t task, sl_stream *rows)
 {
     struct new_groups g = {.flush = flush, .partition = partition, .task = task};
     sl_status status = SL_OK;
     SL_GO(read_limits(&g));
-    for (;;) {
-        sl_batch *batch;
-        SL_GO(sl_stream_next(rows, &batch));
-        if (!batch)
-            break;
-        status = groups_take(&g, batch);
-        sl_batch_unref(batch);
-        if (status)
-            goto done;
-    }
+    SL_GO(sl_stream_drain(rows, NULL, groups_take_batch, &g));
     status = groups_close(&g);
 done:
     sl_file_writer_abort(g.open);

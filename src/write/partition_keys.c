@@ -104,19 +104,7 @@ static sl_status runs_room(struct partition_keys *k)
 /* Takes over the stream. */
 static sl_status sort_keys(struct partition_keys *k, sl_stream *keys)
 {
-    sl_status status = SL_OK;
-    for (;;) {
-        sl_batch *batch;
-        SL_GO(sl_check_cancel(&k->flush->table->runtime));
-        SL_GO(sl_stream_next(keys, &batch));
-        if (!batch)
-            break;
-        status = sl_sorter_append_all(k->sorter, batch);
-        sl_batch_unref(batch);
-        if (status)
-            break;
-    }
-done:
+    sl_status status = sl_sorter_append_stream(k->sorter, keys, &k->flush->table->runtime);
     sl_stream_close(keys);
     return status;
 }

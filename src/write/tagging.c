@@ -244,18 +244,11 @@ static sl_status ahead_keys(const struct rows_ahead *a, const sl_type *schema, s
 
 /* ---- all rows ------------------------------------------------------------------------------------------ */
 
+static sl_status tag_batch_of(void *context, sl_batch *batch) { return tag_batch(context, batch); }
+
 static sl_status tag_rest(struct tagging *t, sl_stream *rows)
 {
-    for (;;) {
-        sl_batch *batch;
-        SL_TRY(sl_check_cancel(&t->scatter.flush->table->runtime));
-        SL_TRY(sl_stream_next(rows, &batch));
-        if (!batch)
-            return SL_OK;
-        sl_status status = tag_batch(t, batch);
-        sl_batch_unref(batch);
-        SL_TRY(status);
-    }
+    return sl_stream_drain(rows, &t->scatter.flush->table->runtime, tag_batch_of, t);
 }
 
 static size_t ahead_bytes(const struct flush *flush)

@@ -161,27 +161,30 @@ static sl_status check_routing(const sl_table *table, const struct write_task *t
     return status;
 }
 
+struct task_rows {
+    sl_writer *writer;
+    const sl_table *table;
+    const struct write_task *task;
+    const sl_type *columns;
+    json_int_t count;
+};
+
+static sl_status append_batch(void *context, sl_batch *batch)
+{
+    struct task_rows *r = context;
+    SL_TRY(check_routing(r->table, r->task, r->columns, batch));
+    r->count += batch->rows;
+    return sl_writer_append(r->writer, batch);
+}
+
 static sl_status append_rows(sl_writer *w, const sl_table *table, const struct write_task *task,
                              sl_stream *rows, json_int_t *count)
 {
-    const sl_type *columns;
-    SL_TRY(route_columns(table, task->operation, rows->schema, &columns));
-    sl_status status = SL_OK;
-    for (;;) {
-        sl_batch *batch;
-        SL_GO(sl_stream_next(rows, &batch));
-        if (!batch)
-            break;
-        status = check_routing(table, task, columns, batch);
-        if (!status)
-            status = sl_writer_append(w, batch);
-        *count += batch->rows;
-        sl_batch_unref(batch);
-        if (status)
-            goto done;
-    }
-done:
-    sl_type_unref(columns);
+    struct task_rows r = {.writer = w, .table = table, .task = task};
+    SL_TRY(route_columns(table, task->operation, rows->schema, &r.columns));
+    sl_status status = sl_stream_drain(rows, NULL, append_batch, &r);
+    sl_type_unref(r.columns);
+    *count = r.count;
     return status;
 }
 

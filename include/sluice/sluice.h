@@ -328,6 +328,18 @@ SLUICE_API int sluice_schema_parse(const char *text, struct ArrowSchema *out, sl
 SLUICE_API int sluice_schema_of_file(const char *path, const char *format, struct ArrowSchema *out,
                                      sluice_error *e);
 
+/* A row of text that is wrong; all of it is borrowed for the call. */
+typedef struct sluice_rejected_row {
+    size_t size;
+    uint64_t line;    /* its first, from 1 */
+    const char *text; /* as it was read, without its line end; not always UTF-8 */
+    size_t bytes;
+    /* The same as one object of JSON lines, whose values are as the columns want them where they can be; NULL: which text is
+     * of which column cannot be told. */
+    const char *json;
+    const char *reason;
+} sluice_rejected_row;
+
 typedef struct sluice_input_options {
     size_t size;
     const char *format; /* parquet, csv, tsv, jsonl, avro; NULL: by extension */
@@ -335,7 +347,7 @@ typedef struct sluice_input_options {
      * error (but see ignore_surplus). NULL: the columns and types of the file. */
     const struct ArrowSchema *schema;
     /* NULL: a bad row is an error. Else it is handed here and skipped. */
-    void (*reject)(void *context, const char *row, const char *message);
+    void (*reject)(void *context, const sluice_rejected_row *row);
     void *context;
     char delimiter;        /* CSV; 0: comma (tab for tsv) */
     const char *null_text; /* CSV: an unquoted field of this text is null; NULL: the empty field */

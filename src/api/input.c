@@ -60,7 +60,7 @@ struct opened {
     sl_stream base;
     sl_stream *rows;
     struct sl_input_options options;
-    void (*reject)(void *context, const char *row, const char *message);
+    void (*reject)(void *context, const sluice_rejected_row *row);
     void *context;
     char *null_text;
     const sl_type *wanted;
@@ -70,16 +70,17 @@ struct opened {
     sl_runtime runtime;
 };
 
-static sl_status hand_over(void *context, uint64_t line, const char *text, size_t len, const char *message)
+static sl_status hand_over(void *context, const struct sl_rejected_row *row)
 {
-    struct opened *o = context;
-    char *copy = sl_strndup(text, len), *told = NULL;
-    sl_status status = copy ? sl_asprintf(&told, "line %" PRIu64 ": %s", line, message) : sl_nomem();
-    if (!status)
-        o->reject(o->context, copy, told);
-    sl_free(copy);
-    sl_free(told);
-    return status;
+    const struct opened *o = context;
+    sluice_rejected_row told = {.size = sizeof told,
+                                .line = row->line,
+                                .text = row->text,
+                                .bytes = row->len,
+                                .json = row->json,
+                                .reason = row->reason};
+    o->reject(o->context, &told);
+    return SL_OK;
 }
 
 static sl_status check(void *context, const sl_batch *rows)

@@ -84,6 +84,8 @@ static int commit(struct write_run *w)
     w->waited = 0;
     if (w->triggers.is_any)
         (void)fflush(stdout); /* main looks at the stream's state */
+    if (w->triggers.is_any && w->rejects.file)
+        (void)fflush(w->rejects.file); /* closing it tells what failed */
     return STATUS_DONE;
 }
 
@@ -238,6 +240,8 @@ static int run_write(const struct args *args, enum sluice_operation operation)
         status = inputs_open(args, 1, &w.inputs, &w.input_count);
     if (!status)
         status = open_table(&w);
+    if (!status)
+        status = rejects_begin(args);
     if (!status)
         status = w.input_count ? append_inputs(&w) : append_matching(&w);
     int rejected = rejects_close(&w.rejects);

@@ -1,6 +1,7 @@
 #include "inputs.h"
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,11 +166,10 @@ int input_error(const struct args *args, const struct input *input, sluice_error
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-static void ignore_row(void *context, const char *row, const char *message)
+static void ignore_row(void *context, const sluice_rejected_row *row)
 {
     (void)context;
     (void)row;
-    (void)message;
 }
 
 /* As sluice_schema_of_file, which knows nothing of delimiters and of rows that shall be left out. */
@@ -368,17 +368,59 @@ int rejects_check(const struct args *args, const struct input *inputs, size_t co
     return STATUS_DONE;
 }
 
-static void on_reject(void *context, const char *row, const char *why)
+int rejects_begin(const struct args *args)
+{
+    struct stat file;
+    const char *path = args->values[OPT_REJECT];
+    if (path && stat(path, &file) == 0 && S_ISREG(file.st_mode) && truncate(path, 0) != 0)
+        return fail(args, "--reject %s: %s", path, strerror(errno));
+    return STATUS_DONE;
+}
+
+/* What is not UTF-8 cannot stand in JSON: its bytes as hexadecimal digits, as `query` writes them. */
+static json_t *text_json(const sluice_rejected_row *row)
+{
+    json_t *text = json_stringn(row->text, row->bytes);
+    if (text)
+        return text;
+    char *digits = cli_alloc(2 * row->bytes + 5);
+    memcpy(digits, "hex:", 4);
+    for (size_t i = 0; i < row->bytes; i++)
+        snprintf(digits + 4 + 2 * i, 3, "%02x", (unsigned)(unsigned char)row->text[i]);
+    text = json_string(digits);
+    free(digits);
+    return text;
+}
+
+/* {"file":..., "line":..., "reason":..., "row":{...}}, or "text" in place of a row. */
+static bool write_reject(FILE *file, const char *name, const sluice_rejected_row *row)
+{
+    json_t *line =
+        json_pack("{s:s, s:I, s:s}", "file", name, "line", (json_int_t)row->line, "reason", row->reason);
+    if (line && !row->json)
+        json_object_set_new(line, "text", text_json(row));
+    char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+    bool is_written =
+        text && (row->json /* goes in as it is: a tree of JSON would round its numbers */
+                     ? fprintf(file, "%.*s,\"row\":%s}\n", (int)strlen(text) - 1, text, row->json)
+                     : fprintf(file, "%s\n", text)) >= 0;
+    free(text);
+    json_decref(line);
+    return is_written;
+}
+
+static void on_reject(void *context, const sluice_rejected_row *row)
 {
     struct rejects *r = context;
     const char *path = r->args->values[OPT_REJECT];
     if (r->count++ == 0) {
-        note(r->args, "%s: %s (this row and others like it go to %s)", r->name, why, path);
+        note(r->args, "%s: line %" PRIu64 ": %s (this row and others like it go to %s)", r->name, row->line,
+             row->reason, path);
         r->file = fopen(path, "wb");
         r->failed = r->file ? 0 : errno;
     }
-    if (r->file && fprintf(r->file, "%s\n", row) < 0)
-        r->failed = errno;
+    if (r->file && !write_reject(r->file, r->name, row))
+        r->failed = errno ? errno : EILSEQ;
 }
 
 int rejects_close(struct rejects *r)

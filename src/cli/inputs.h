@@ -50,7 +50,7 @@ int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
                   struct borrowed_schema *out);
 void borrowed_free(struct borrowed_schema *schema);
 
-/* --reject: the file of bad rows, made when there is the first one. */
+/* --reject: the file of bad rows (JSON lines, docs/input.md), made when there is the first one. */
 struct rejects {
     const struct args *args;
     const char *name; /* of the input that is read */
@@ -59,6 +59,7 @@ struct rejects {
     int failed; /* errno of the file */
 };
 int rejects_check(const struct args *args, const struct input *inputs, size_t count);
+int rejects_begin(const struct args *args); /* empties an older file, which would speak of other rows */
 int rejects_close(struct rejects *r);
 
 struct input_pace {

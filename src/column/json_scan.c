@@ -323,3 +323,12 @@ sl_status json_skip(struct json_scan *s)
         return json_error(s, "expected a JSON value");
     }
 }
+
+bool sl_json_is_object(const char *json, size_t len)
+{
+    struct json_scan s = {.text = (const uint8_t *)json, .len = len};
+    bool is_object =
+        json_peek(&s) == '{' && !sl_status_ignore(json_skip(&s)) && !sl_status_ignore(json_end(&s));
+    json_scan_free(&s);
+    return is_object;
+}

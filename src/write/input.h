@@ -30,6 +30,16 @@ enum sl_input_extra {
     SL_EXTRA_DROP,
 };
 
+/* A row of text that is wrong. */
+struct sl_rejected_row {
+    uint64_t line;    /* its first, from 1 */
+    const char *text; /* as it was read, without its line end */
+    size_t len;
+    const char *
+        json; /* the same as an object that JSON lines take, as far as its values allow; NULL: it has no columns */
+    const char *reason;
+};
+
 /* Zero-initialised: the defaults. Borrowed until the stream is closed. */
 struct sl_input_options {
     char delimiter;        /* CSV; 0: comma, or tab for tsv */
@@ -43,9 +53,8 @@ struct sl_input_options {
     size_t row_bytes_max; /* longest row of text; 0: 64 MiB */
     enum sl_input_extra extra;
     bool cut_nanos; /* nanoseconds that are no whole microseconds are cut (toward the past), not refused */
-    /* When set, rows of text that are wrong go here and are skipped. `text` is the row as it was read, without its line
-     * end; `message` says what is wrong with it. A failure returned ends the input. */
-    sl_status (*reject)(void *context, uint64_t line, const char *text, size_t len, const char *message);
+    /* When set, rows of text that are wrong go here and are skipped. A failure returned ends the input. */
+    sl_status (*reject)(void *context, const struct sl_rejected_row *row);
     void *reject_context;
     /* What whoever takes the rows demands of them, beyond their types: SL_E_INPUT for rows that are wrong. With `reject` these are
      * found one by one and rejected, too; without it they are not looked at here. NULL: nothing. */

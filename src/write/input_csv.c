@@ -240,6 +240,50 @@ static sl_status csv_append_row(struct text_input *in, const struct text_record 
     return SL_OK;
 }
 
+/* ---- rejected rows ------------------------------------------------------------------------------------- */
+
+/* A value as JSON lines take it; text that is no value of the column's type, for which the row may have been refused, as text. */
+static sl_status cell_json(const struct csv_input *csv, const struct cell *cell, const sl_field *field,
+                           sl_buf *out)
+{
+    sl_builder *b;
+    sl_array *value = NULL;
+    SL_TRY(sl_builder_new(field->type, &b));
+    sl_status status = append_cell(csv, cell, field, b);
+    if (!status)
+        status = sl_builder_finish(b, &value);
+    if (!status)
+        status = sl_value_text(value, 0, SL_TEXT_JSON, out);
+    else if (sl_status_code(status) == SL_E_INPUT) {
+        sl_status_free(status);
+        status = sl_json_string(cell->text, cell->len, out);
+    }
+    sl_array_unref(value);
+    sl_builder_free(b);
+    return status;
+}
+
+static sl_status csv_row_json(struct text_input *in, const struct text_record *record, sl_buf *out)
+{
+    struct csv_input *csv = (struct csv_input *)in;
+    if (sl_status_ignore(split_row(csv, record)))
+        return SL_OK;
+    for (size_t i = 0; i < csv->header.count; i++) {
+        const char *name = csv->header.items[i];
+        const struct cell *cell = &csv->cells[i];
+        SL_TRY(sl_buf_byte(out, i ? ',' : '{'));
+        SL_TRY(sl_json_string(name, strlen(name), out));
+        SL_TRY(sl_buf_byte(out, ':'));
+        if (is_null_cell(csv, cell))
+            SL_TRY(sl_buf_append(out, "null", 4));
+        else if (csv->target[i] < 0)
+            SL_TRY(sl_json_string(cell->text, cell->len, out));
+        else
+            SL_TRY(cell_json(csv, cell, &in->stream.schema->fields[csv->target[i]], out));
+    }
+    return sl_buf_byte(out, '}');
+}
+
 /* ---- header -------------------------------------------------------------------------------------------- */
 
 static sl_status header_name(struct csv_input *csv, const struct cell *cell)
@@ -389,7 +433,7 @@ static void csv_free(struct text_input *in)
     sl_free(csv);
 }
 
-static const struct text_format csv_format = {csv_next_record, csv_append_row, csv_free};
+static const struct text_format csv_format = {csv_next_record, csv_append_row, csv_row_json, csv_free};
 
 static sl_status csv_start(struct csv_input *csv, const char *path, const sl_type *wanted,
                            const struct sl_input_options *options)

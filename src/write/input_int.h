@@ -68,6 +68,9 @@ struct text_input;
 struct text_format {
     sl_status (*next_record)(struct text_input *in, struct text_record *out, bool *found);
     sl_status (*append_row)(struct text_input *in, const struct text_record *record, sl_batch_builder *rows);
+    /* A record (of UTF-8) that append_row or somebody behind it refused, as one JSON object; nothing is added to *out where
+     * it cannot be told which text is of which column. */
+    sl_status (*row_json)(struct text_input *in, const struct text_record *record, sl_buf *out);
     void (*free_all)(struct text_input *in); /* frees `in` itself */
 };
 struct text_input {

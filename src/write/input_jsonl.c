@@ -158,6 +158,13 @@ static sl_status jsonl_append_row(struct text_input *in, const struct text_recor
     return status;
 }
 
+static sl_status jsonl_row_json(struct text_input *in, const struct text_record *record, sl_buf *out)
+{
+    (void)in;
+    return sl_json_is_object(record->text, record->len) ? sl_buf_append(out, record->text, record->len)
+                                                        : SL_OK;
+}
+
 /* ---- schema -------------------------------------------------------------------------------------------- */
 
 /* Whether the line makes sense on its own: one that does not must leave no trace in the schema. */
@@ -228,7 +235,8 @@ static void jsonl_free(struct text_input *in)
     sl_free(in);
 }
 
-static const struct text_format jsonl_format = {jsonl_next_record, jsonl_append_row, jsonl_free};
+static const struct text_format jsonl_format = {jsonl_next_record, jsonl_append_row, jsonl_row_json,
+                                                jsonl_free};
 
 static sl_status jsonl_start(struct jsonl_input *jsonl, const char *path, const sl_type *wanted,
                              const struct sl_input_options *options)

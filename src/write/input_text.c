@@ -245,11 +245,22 @@ static sl_status fill_rows(struct text_input *in)
 
 static sl_status reject_record(struct text_input *in, const struct text_record *record, sl_status why)
 {
-    sl_status status = in->options.reject(in->options.reject_context, record->line, record->text, record->len,
-                                          sl_status_message(why));
-    sl_status_free(why);
-    if (status == SL_OK && in->options.rejected)
+    struct sl_rejected_row row = {
+        .line = record->line, .text = record->text, .len = record->len, .reason = sl_status_message(why)};
+    sl_buf json = {0};
+    sl_status status = SL_OK;
+    if (sl_utf8_valid_prefix(record->text, record->len) == record->len)
+        SL_GO(in->format->row_json(in, record, &json));
+    if (json.len) {
+        SL_GO(sl_buf_byte(&json, 0));
+        row.json = (const char *)json.data;
+    }
+    SL_GO(in->options.reject(in->options.reject_context, &row));
+    if (in->options.rejected)
         ++*in->options.rejected;
+done:
+    sl_buf_free(&json);
+    sl_status_free(why);
     return status;
 }
 

@@ -302,10 +302,10 @@ struct rejects {
     uint64_t count;
 };
 
-static sl_status keep_reject(void *context, uint64_t line, const char *text, size_t len, const char *message)
+static sl_status keep_reject(void *context, const struct sl_rejected_row *row)
 {
     struct rejects *r = context;
-    return sl_buf_printf(&r->text, "%" PRIu64 "|%.*s|%s\n", line, (int)len, text, message);
+    return sl_buf_printf(&r->text, "%" PRIu64 "|%.*s|%s\n", row->line, (int)row->len, row->text, row->reason);
 }
 
 static void rejected_rows(void **state)
@@ -329,6 +329,46 @@ static void rejected_rows(void **state)
     expect(text_file("t.jsonl", "{\"a\":\"x\", \n{\"a\":1}\n{\"a\":[1]}\n{\"a\":2}\n"), NULL, &options,
            "{\"a\":1}\n{\"a\":2}\n");
     assert_int_equal(r.count, 2);
+    sl_buf_free(&r.text);
+}
+
+static sl_status keep_json(void *context, const struct sl_rejected_row *row)
+{
+    struct rejects *r = context;
+    return sl_buf_printf(&r->text, "%s\n", row->json ? row->json : "-");
+}
+
+/* A rejected row is an object that JSON lines take once the wrong value is mended: values have the types of their columns. */
+static void rejected_rows_are_json(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "i long, d decimal(10,2), f double, t timestamp, s string, b binary, l list<int>, z boolean";
+    struct rejects r = {0};
+    struct sl_input_options options = {.reject = keep_json, .reject_context = &r, .rejected = &r.count};
+    expect(text_file("t.csv", "i,d,f,t,s,b,l,z,_hoodie_file_name\n"
+                              "+07,1.5,1e2,2024-01-02,\"a\"\"\n\",hex:00ff,\"[1, 2]\",YES,x\n"
+                              "x,,NaN,2024-01-02 03:04:05+01,,,[1,F,\n"
+                              "x,1.5,Infinity,2024-01-02 03:04:05+01,,ab,\"[1, 2]\",F,x\n"
+                              "9007199254740993,\"\",nope,,\"\",\"\",,,\n"
+                              "1,2\n\xff,,,,,,,,\n"),
+           schema, &options,
+           "{\"i\":7,\"d\":\"1.50\",\"f\":100.0,\"t\":\"2024-01-02T00:00:00.000000Z\",\"s\":\"a\\\"\\n\","
+           "\"b\":\"AP8=\",\"l\":[1,2],\"z\":true}\n");
+    expect(text_file("t.jsonl", "{\"i\": 9007199254740993.5, \"s\": \"\\u00e9\"}\r\n{\"i\":1\n"), schema,
+           &options, "");
+    OK(sl_buf_byte(&r.text, 0));
+    assert_string_equal(
+        (const char *)r.text.data,
+        "{\"i\":\"x\",\"d\":null,\"f\":\"NaN\",\"t\":\"2024-01-02T02:04:05.000000Z\",\"s\":null,\"b\":null,"
+        "\"l\":\"[1\",\"z\":false,\"_hoodie_file_name\":null}\n"
+        "{\"i\":\"x\",\"d\":\"1.50\",\"f\":\"Infinity\",\"t\":\"2024-01-02T02:04:05.000000Z\",\"s\":null,"
+        "\"b\":\"YWI=\",\"l\":[1,2],\"z\":false,\"_hoodie_file_name\":\"x\"}\n"
+        "{\"i\":9007199254740993,\"d\":null,\"f\":\"nope\",\"t\":null,\"s\":\"\",\"b\":\"\",\"l\":null,"
+        "\"z\":null,\"_hoodie_file_name\":null}\n"
+        "-\n-\n"
+        "{\"i\": 9007199254740993.5, \"s\": \"\\u00e9\"}\n"
+        "-\n");
     sl_buf_free(&r.text);
 }
 
@@ -397,10 +437,9 @@ static void rejected_in_the_order_of_the_input(void **state)
     sl_buf_free(&r.text);
 }
 
-static sl_status refuse_reject(void *context, uint64_t line, const char *text, size_t len,
-                               const char *message)
+static sl_status refuse_reject(void *context, const struct sl_rejected_row *row)
 {
-    (void)context, (void)line, (void)text, (void)len, (void)message;
+    (void)context, (void)row;
     return sl_io("reject file is full");
 }
 
@@ -1150,6 +1189,7 @@ int main(void)
         cmocka_unit_test(json_lines),
         cmocka_unit_test(json_lines_errors),
         cmocka_unit_test(rejected_rows),
+        cmocka_unit_test(rejected_rows_are_json),
         cmocka_unit_test(many_rejected_rows),
         cmocka_unit_test(rejected_in_the_order_of_the_input),
         cmocka_unit_test(a_reject_may_end_the_input),

@@ -297,7 +297,8 @@ SLUICE_API int sluice_job_plan_write(sluice_table *t, enum sluice_operation oper
  * committed, and a limit does not apply. */
 SLUICE_API int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e);
 SLUICE_API size_t sluice_job_tasks(const sluice_job *j);
-/* A task as a self-contained blob, borrowed from the job. NULL: no such task. */
+/* A task as a self-contained text, borrowed from the job; NULL: no such task. It has a version and a checksum, and fits its own
+ * table only (docs/embedding.md). */
 SLUICE_API const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes);
 /* The task of each row of `array` (consumed; laid out as `schema`, borrowed): numbers[i] < tasks. The same in every
  * process. Without a bucket index the rows of a partition go to one task. */

@@ -51,4 +51,11 @@ SL_MUST_USE sl_status describe_timeline(const sl_table *table, json_t **out);
 SL_MUST_USE sl_status describe_files(const sl_table *table, json_t **out);
 SL_MUST_USE sl_status api_json_text(json_t *json, char **out); /* takes over json */
 
+/* Tasks and results between processes: versioned, with a checksum and the name of their table. */
+enum api_blob { API_TASK, API_RESULT };
+SL_MUST_USE sl_status api_blob_seal(enum api_blob kind, const sl_table *table, json_t *json,
+                                    char **out); /* takes over json, an object */
+SL_MUST_USE sl_status api_blob_open(enum api_blob kind, const sl_table *table, const void *blob, size_t bytes,
+                                    json_t **out);
+
 #endif

@@ -1,5 +1,5 @@
-/* Services, whole and in parts. A task and its result are JSON texts: self-contained, printable, the same on
- * every machine. */
+/* Services, whole and in parts. A task and its result are texts (job_blob.c): self-contained, printable, the same on every
+ * machine. */
 #include "api/api_int.h"
 #include <stdio.h>
 #include <string.h>
@@ -134,13 +134,13 @@ int sluice_service_run(sluice_table *t, enum sluice_service service, const char 
 
 /* ---- in parts ------------------------------------------------------------------------------------------ */
 
-static sl_status make_task_texts(sluice_job *j)
+static sl_status make_task_texts(sluice_job *j, const sl_table *table)
 {
     size_t count = sl_service_tasks(j->service);
     SL_NEW_ARRAY(j->tasks, count + 1);
     for (; j->count < count; j->count++) {
         json_t *task = json_deep_copy(sl_service_task(j->service, j->count));
-        SL_TRY(task ? api_json_text(task, &j->tasks[j->count]) : sl_nomem());
+        SL_TRY(task ? api_blob_seal(API_TASK, table, task, &j->tasks[j->count]) : sl_nomem());
     }
     return SL_OK;
 }
@@ -151,7 +151,7 @@ int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *in
     sluice_job *j = sl_calloc(1, sizeof *j);
     sl_status status = j ? begin(t, service, instant, &j->service) : sl_nomem();
     if (!status && j->service)
-        status = make_task_texts(j);
+        status = make_task_texts(j, t->table);
     if (status) {
         sluice_job_free(j);
         return api_result(sl_context(status, "table %s", t->table->uri), e);
@@ -188,7 +188,7 @@ int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint
         json_t *task;
         status = sl_write_job_task(j->write, i, &task);
         if (!status)
-            status = api_json_text(task, &j->tasks[i]);
+            status = api_blob_seal(API_TASK, t->table, task, &j->tasks[i]);
         j->count += !status;
     }
     if (status) {
@@ -213,7 +213,7 @@ int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e)
     json_array_foreach(tasks, i, task)
     {
         if (!status)
-            status = api_json_text(json_incref(task), &j->tasks[i]);
+            status = api_blob_seal(API_TASK, t->table, json_incref(task), &j->tasks[i]);
         if (!status)
             j->count++;
     }
@@ -235,13 +235,6 @@ const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes)
         return NULL;
     *bytes = strlen(j->tasks[index]);
     return j->tasks[index];
-}
-
-static sl_status parse(const void *text, size_t bytes, json_t **out)
-{
-    json_error_t error;
-    *out = json_loadb(text, bytes, 0, &error);
-    return *out ? SL_OK : sl_input("this is no task or result of a job: %s", error.text);
 }
 
 int sluice_route(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *schema,
@@ -285,11 +278,11 @@ int sluice_task_run(const char *uri, const void *task, size_t task_bytes, struct
     json_t *json = NULL, *answer = NULL;
     char *text = NULL;
     int code = sluice_table_open(uri, options, &t, e);
-    sl_status status = code ? SL_OK : parse(task, task_bytes, &json);
+    sl_status status = code ? SL_OK : api_blob_open(API_TASK, t->table, task, task_bytes, &json);
     if (!code && !status)
         status = run_task(t->table, json, rows, &answer);
     if (!code && !status)
-        status = api_json_text(answer, &text);
+        status = api_blob_seal(API_RESULT, t->table, answer, &text);
     json_decref(json);
     if (rows && rows->release)
         rows->release(rows);
@@ -335,7 +328,7 @@ int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const
         sl_free(r);
         return code;
     }
-    sl_status status = parse(task, task_bytes, &json);
+    sl_status status = api_blob_open(API_TASK, r->table->table, task, task_bytes, &json);
     if (!status)
         status = sl_scan_run(r->table->table, json, NULL, &r->rows);
     json_decref(json);
@@ -368,7 +361,9 @@ int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *r
     json_t **parsed = sl_calloc(count + 1, sizeof *parsed);
     sl_status status = parsed ? SL_OK : sl_nomem();
     for (size_t i = 0; i < count && !status; i++)
-        status = parse(results[i], result_bytes[i], &parsed[i]);
+        status =
+            sl_context(api_blob_open(API_RESULT, j->owner->table, results[i], result_bytes[i], &parsed[i]),
+                       "result %zu", i);
     if (!status)
         status = commit_results(j, parsed, count, &result);
     for (size_t i = 0; parsed && i < count; i++)

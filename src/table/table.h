@@ -393,9 +393,10 @@ SL_MUST_USE sl_status sl_txn_schedule(sl_table *table, enum sl_action action, co
 SL_MUST_USE sl_status sl_txn_join(sl_table *table, enum sl_action action, const char *instant, sl_txn **out);
 const sl_write_stat *sl_txn_stats(const sl_txn *txn, size_t *count); /* borrowed */
 void sl_txn_leave(sl_txn *txn);
-/* What a task tells: its number and its stats. `task` is an object with a member `number`. New reference. */
+/* What a task tells: its instant, its number and its stats. `task` is an object with a member `number`. New reference.
+ * SL_E_CONFLICT when the transaction has ended: the task's files are removed. */
 SL_MUST_USE sl_status sl_txn_result(sl_txn *txn, const json_t *task, json_t **out);
-/* Results of tasks 0 .. tasks-1, in any order; the first of each counts, all must be there. */
+/* Results of tasks 0 .. tasks-1, in any order; the first of each counts, all must be there, and so must their files. */
 SL_MUST_USE sl_status sl_txn_take_results(sl_txn *txn, size_t tasks, json_t *const *results, size_t count);
 /* Takes the metadata table out of service (spec/metadata-table.md 8): properties first, then the folder.
  * Caller holds the lock. */

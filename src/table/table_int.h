@@ -80,6 +80,8 @@ void txn_files_finish(struct txn_files *f, sl_output *output);
 SL_MUST_USE sl_status txn_files_wait(struct txn_files *f);
 void txn_files_free(struct txn_files *f);
 SL_MUST_USE sl_status txn_wait_for_files(sl_txn *txn);
+sl_table *txn_table(const sl_txn *txn);
+const sl_instant *txn_instant(const sl_txn *txn);
 
 /* A new instant: later than the clock's last answer and than everything on the timeline. Caller holds the
  * lock. */

@@ -29,6 +29,8 @@ struct sl_txn {
     json_t *replaced; /* of a replacecommit: partition -> file ids that are hidden from its completion on */
 };
 
+sl_table *txn_table(const sl_txn *txn) { return txn->table; }
+const sl_instant *txn_instant(const sl_txn *txn) { return &txn->instant; }
 const char *sl_txn_instant(const sl_txn *txn) { return txn->instant.requested; }
 const sl_timeline *sl_txn_timeline(const sl_txn *txn) { return &txn->timeline; }
 

@@ -425,6 +425,209 @@ static void test_foreign_rows(void **state)
     sluice_table_close(t);
 }
 
+/* ---- on the way ------------------------------------------------------------------------------------------ */
+
+static char *copy_of(const void *blob, size_t bytes)
+{
+    char *copy = malloc(bytes + 1);
+    memcpy(copy, blob, bytes);
+    copy[bytes] = '\0';
+    return copy;
+}
+
+static char *copy_of_task(const sluice_job *j, size_t *bytes)
+{
+    const void *task = sluice_job_task(j, 0, bytes);
+    return copy_of(task, *bytes);
+}
+
+/* No byte of a task can change, and none can be missing. */
+static void test_damaged_task(void **state)
+{
+    sluice_error e;
+    sluice_job *j;
+    size_t bytes;
+    struct ArrowArrayStream stream;
+    sluice_table *t = make_table("lsm_tree");
+    (void)state;
+    write_in_parts(t, rows(0, 10, 1), false);
+    sluice_scan *s = scan_of(t, "v >= 0");
+    fine(sluice_job_plan_scan(s, &j, &e), &e);
+    sluice_scan_free(s);
+    char *copy = copy_of_task(j, &bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        copy[i] ^= 1;
+        if (sluice_task_rows(table_path, copy, bytes, NULL, &stream, &e) == 0)
+            fail_msg("byte %zu of %zu was changed in: %s", i, bytes, copy);
+        copy[i] ^= 1;
+        assert_int_not_equal(sluice_task_rows(table_path, copy, i, NULL, &stream, &e), 0);
+    }
+    copy[bytes - 2] ^= 1;
+    assert_int_equal(sluice_task_rows(table_path, copy, bytes, NULL, &stream, &e), SLUICE_E_CORRUPT);
+    copy[bytes - 2] ^= 1;
+    char *version = strstr(copy, " 1 ");
+    version[1] = '2';
+    assert_int_equal(sluice_task_rows(table_path, copy, bytes, NULL, &stream, &e), SLUICE_E_UNSUPPORTED);
+    free(copy);
+    sluice_job_free(j);
+    sluice_table_close(t);
+}
+
+static int commit_one(sluice_table *t, const void *result, size_t bytes, sluice_error *e)
+{
+    sluice_job *j;
+    fine(sluice_job_plan_write(t, SLUICE_UPSERT, 1, &j, e), e);
+    return sluice_job_commit(j, &result, &bytes, 1, NULL, e);
+}
+
+/* Results that were changed, that are of an earlier job, that are tasks. */
+static void test_foreign_results(void **state)
+{
+    sluice_error e;
+    sluice_job *j;
+    void *result;
+    size_t bytes, task_bytes;
+    sluice_table *t = make_table("lsm_tree");
+    (void)state;
+    fine(sluice_job_plan_write(t, SLUICE_UPSERT, 1, &j, &e), &e);
+    run_task(j, 0, rows(0, 10, 1), &result, &bytes);
+    char *task = copy_of_task(j, &task_bytes), *changed = copy_of(result, bytes);
+    fine(sluice_job_commit(j, (const void *const *)&result, &bytes, 1, NULL, &e), &e);
+    assert_int_equal(commit_one(t, result, bytes, &e), SLUICE_E_INPUT);
+    assert_non_null(strstr(e.message, "result 0 belongs to no task of this job"));
+    assert_int_equal(commit_one(t, task, task_bytes, &e), SLUICE_E_INPUT);
+    assert_non_null(strstr(e.message, "no result of a job"));
+    strstr(changed, "numWrites")[strlen("numWrites\":")] ^= 1;
+    assert_int_equal(commit_one(t, changed, bytes, &e), SLUICE_E_CORRUPT);
+    assert_int_equal(commit_one(t, NULL, 0, &e), SLUICE_E_INPUT);
+    assert_int_equal(read_whole(t, NULL).rows, 10);
+    sluice_free(result);
+    free(task);
+    free(changed);
+    sluice_table_close(t);
+}
+
+/* A driver that died left its plan; who executes it again must not take the results of the first try, whose files are gone. */
+static void test_results_of_the_first_try(void **state)
+{
+    sluice_error e;
+    sluice_job *j;
+    void *results[16];
+    size_t bytes[16];
+    char instant[32];
+    sluice_table *t = make_table("lsm_tree");
+    (void)state;
+    write_in_parts(t, rows(0, 100, 1), false);
+    write_in_parts(t, rows(0, 100, 2), false);
+    fine(sluice_service_schedule(t, SLUICE_COMPACT, instant, NULL, &e), &e);
+    fine(sluice_job_plan(t, SLUICE_COMPACT, instant, &j, &e), &e);
+    size_t tasks = sluice_job_tasks(j), task_bytes;
+    assert_in_range(tasks, 1, 16);
+    for (size_t i = 0; i < tasks; i++) {
+        const void *task = sluice_job_task(j, i, &task_bytes);
+        fine(sluice_task_run(table_path, task, task_bytes, NULL, NULL, &results[i], &bytes[i], &e), &e);
+    }
+    sluice_job_free(j);
+    fine(sluice_job_plan(t, SLUICE_COMPACT, instant, &j, &e), &e);
+    assert_int_equal(sluice_job_commit(j, (const void *const *)results, bytes, tasks, NULL, &e),
+                     SLUICE_E_CONFLICT);
+    assert_non_null(strstr(e.message, "is not there (any more)"));
+    for (size_t i = 0; i < tasks; i++)
+        sluice_free(results[i]);
+    compact_in_parts(t);
+    assert_int_equal(read_whole(t, NULL).v, 200);
+    sluice_table_close(t);
+}
+
+/* A stream that ends the job before it ends itself. */
+struct late {
+    struct ArrowArrayStream rows;
+    sluice_job *job;
+};
+
+static int late_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    struct late *l = s->private_data;
+    return l->rows.get_schema(&l->rows, out);
+}
+
+static int late_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    struct late *l = s->private_data;
+    int code = l->rows.get_next(&l->rows, out);
+    if (!out->release) {
+        sluice_job_free(l->job);
+        l->job = NULL;
+    }
+    return code;
+}
+
+static void late_release(struct ArrowArrayStream *s)
+{
+    struct late *l = s->private_data;
+    l->rows.release(&l->rows);
+    s->release = NULL;
+}
+
+static size_t data_files(void)
+{
+    char command[200], line[16] = "";
+    snprintf(command, sizeof command, "find %s -name '*.parquet' -not -path '*/.hoodie/*' | wc -l",
+             table_path);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    pclose(f);
+    return (size_t)strtoul(line, NULL, 10);
+}
+
+/* A straggler that finds at its end that its job is over takes its files along. */
+static void test_job_ends_before_its_task(void **state)
+{
+    sluice_error e;
+    void *result;
+    size_t bytes, task_bytes;
+    sluice_table *t = make_table("lsm_tree");
+    struct late late = {.rows = stream_of(rows(0, 10, 1))};
+    struct ArrowArrayStream stream = {late_schema, late_next, one_error, late_release, &late};
+    (void)state;
+    fine(sluice_job_plan_write(t, SLUICE_UPSERT, 1, &late.job, &e), &e);
+    char *task = copy_of_task(late.job, &task_bytes);
+    assert_int_equal(sluice_task_run(table_path, task, task_bytes, &stream, NULL, &result, &bytes, &e),
+                     SLUICE_E_CONFLICT);
+    assert_non_null(strstr(e.message, "ended while the task ran"));
+    assert_int_equal(data_files(), 0);
+    free(task);
+    sluice_table_close(t);
+}
+
+static void test_other_table(void **state)
+{
+    sluice_error e;
+    sluice_job *j;
+    size_t bytes;
+    char other[128];
+    struct ArrowSchema schema;
+    struct ArrowArrayStream stream;
+    sluice_table *t = make_table("default");
+    (void)state;
+    write_in_parts(t, rows(0, 10, 1), false);
+    snprintf(other, sizeof other, "%s/other", folder);
+    fine(sluice_schema_parse(COLUMNS, &schema, &e), &e);
+    fine(sluice_table_create(other, &schema,
+                             (const char *const[]){"hoodie.table.recordkey.fields", "id", NULL}, &e),
+         &e);
+    schema.release(&schema);
+    sluice_scan *s = scan_of(t, NULL);
+    fine(sluice_job_plan_scan(s, &j, &e), &e);
+    sluice_scan_free(s);
+    const void *task = sluice_job_task(j, 0, &bytes);
+    assert_int_equal(sluice_task_rows(other, task, bytes, NULL, &stream, &e), SLUICE_E_INPUT);
+    assert_non_null(strstr(e.message, "belongs to a table of the name t, not to other"));
+    sluice_job_free(j);
+    sluice_table_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +636,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_task, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_foreign_results, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_results_of_the_first_try, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_job_ends_before_its_task, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_table, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

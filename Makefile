@@ -69,7 +69,7 @@ $(BUILD)/tests/fuzz/%_fuzz: tests/fuzz/%_fuzz.c tests/fuzz/standalone.c $(LIB_A)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests $< $(if $(filter fuzz,$(MODE)),-DSL_FUZZER -fsanitize=fuzzer,tests/fuzz/standalone.c) -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
 $(BUILD)/bench/%: bench/%.c $(LIB_A)
 	@mkdir -p $(dir $@)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d $< -o $@ $(ALL_LDFLAGS) $(LIB_A) $(LIBS)
 
 # Libraries to preload into the command.
 $(BUILD)/bench/%.so: bench/%.c

@@ -8,19 +8,11 @@
  * column which pages may hold LOW..HIGH and reads those; its time includes the asking. --codec-only decompresses all pages and decodes
  * nothing: what the codec library alone costs. bench/parquet_read.py runs it next to pyarrow.
  */
+#include "exit_on_failure.h"
 #include "parquet/read_int.h"
 
 #include <stdio.h>
 #include <time.h>
-
-#define CHECK(expr)                                                                                          \
-    do {                                                                                                     \
-        sl_status check_status_ = (expr);                                                                    \
-        if (check_status_) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 struct settings {
     const char *path;

@@ -7,19 +7,11 @@
  * chosen by size; dictionaries: strings come with the dictionaries that they had in FILE. bench/parquet_write.py runs it beside
  * Arrow C++. Build: make build/release/bench/parquet_write
  */
+#include "exit_on_failure.h"
 #include "parquet/parquet.h"
 
 #include <stdio.h>
 #include <time.h>
-
-#define CHECK(expr)                                                                                          \
-    do {                                                                                                     \
-        sl_status check_status_ = (expr);                                                                    \
-        if (check_status_) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static sl_batch **batches;
 static size_t batch_count;

@@ -6,6 +6,7 @@
  * Prints a Markdown table of nanoseconds of processor time a value, the best of many rounds over BLOCK values that stay in the
  * first caches. A second table is the trial of what was not taken: the gathers of AVX2 for dictionary values.
  */
+#include "exit_on_failure.h"
 #include "parquet/read_int.h"
 #include "parquet/simd_avx2.h"
 #include "parquet/write_int.h"
@@ -14,15 +15,6 @@
 #include <time.h>
 
 enum { BLOCK = 1024, CALLS = 200, ROUNDS = 25, DICTIONARY_MAX = 65536 };
-
-#define CHECK(expr)                                                                                          \
-    do {                                                                                                     \
-        sl_status check_status_ = (expr);                                                                    \
-        if (check_status_) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static uint8_t input[BLOCK * 8 + 64], output[BLOCK * 8 + 64], bits[BLOCK / 8 + 16];
 static uint8_t levels[BLOCK]; /* 0 .. 3 */

@@ -24,10 +24,9 @@ static bool take_char(struct scan *s, char c)
     return true;
 }
 
-/* One or more characters outside `stop`, copied to out. */
-static bool take_until(struct scan *s, const char *stop, char *out, size_t out_bytes)
+/* The next n characters, copied to out; there must be one at least. */
+static bool take_some(struct scan *s, size_t n, char *out, size_t out_bytes)
 {
-    size_t n = strcspn(s->at, stop);
     if (n == 0 || n >= out_bytes)
         return false;
     memcpy(out, s->at, n);
@@ -36,15 +35,14 @@ static bool take_until(struct scan *s, const char *stop, char *out, size_t out_b
     return true;
 }
 
+static bool take_until(struct scan *s, const char *stop, char *out, size_t out_bytes)
+{
+    return take_some(s, strcspn(s->at, stop), out, out_bytes);
+}
+
 static bool take_digits(struct scan *s, char *out, size_t out_bytes)
 {
-    size_t n = strspn(s->at, "0123456789");
-    if (n == 0 || n >= out_bytes)
-        return false;
-    memcpy(out, s->at, n);
-    out[n] = 0;
-    s->at += n;
-    return true;
+    return take_some(s, strspn(s->at, "0123456789"), out, out_bytes);
 }
 
 static bool take_number(struct scan *s, uint32_t *out)

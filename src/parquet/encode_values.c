@@ -31,26 +31,6 @@ static sl_status encode_booleans(const uint8_t *bits, size_t count, sl_buf *out)
     return SL_OK;
 }
 
-bool encoding_fits(enum parquet_encoding encoding, enum parquet_physical physical)
-{
-    switch (encoding) {
-    case PARQUET_PLAIN:
-        return true;
-    case PARQUET_DELTA_BINARY_PACKED:
-        return physical == PARQUET_INT32 || physical == PARQUET_INT64;
-    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
-        return physical == PARQUET_BYTE_ARRAY;
-    case PARQUET_DELTA_BYTE_ARRAY:
-        return physical == PARQUET_BYTE_ARRAY || physical == PARQUET_FIXED;
-    case PARQUET_BYTE_STREAM_SPLIT:
-        return physical != PARQUET_BOOLEAN && physical != PARQUET_BYTE_ARRAY && physical != PARQUET_INT96;
-    case PARQUET_RLE:
-        return physical == PARQUET_BOOLEAN;
-    default:
-        return false;
-    }
-}
-
 sl_status values_encode(const struct write_leaf *leaf, enum parquet_encoding encoding, const sl_buf *plain,
                         size_t count, sl_buf *scratch, sl_buf *out)
 {

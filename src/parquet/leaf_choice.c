@@ -84,7 +84,7 @@ sl_status leaf_try_encodings(struct leaf_writer *w, struct write_scratch *s, siz
                                                        PARQUET_DELTA_BYTE_ARRAY, PARQUET_RLE};
     *best = SIZE_MAX;
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-        if (!encoding_fits(candidates[i], w->leaf->physical))
+        if (!parquet_encoding_fits(candidates[i], w->leaf->physical))
             continue;
         size_t size;
         s->trial.len = 0;

@@ -26,6 +26,26 @@ const char *parquet_encoding_name(int encoding)
     return encoding >= 0 && encoding <= 10 ? names[encoding] : "unknown";
 }
 
+bool parquet_encoding_fits(int encoding, enum parquet_physical physical)
+{
+    switch (encoding) {
+    case PARQUET_PLAIN:
+        return true;
+    case PARQUET_DELTA_BINARY_PACKED:
+        return physical == PARQUET_INT32 || physical == PARQUET_INT64;
+    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
+        return physical == PARQUET_BYTE_ARRAY;
+    case PARQUET_DELTA_BYTE_ARRAY:
+        return physical == PARQUET_BYTE_ARRAY || physical == PARQUET_FIXED;
+    case PARQUET_BYTE_STREAM_SPLIT:
+        return physical != PARQUET_BOOLEAN && physical != PARQUET_BYTE_ARRAY && physical != PARQUET_INT96;
+    case PARQUET_RLE:
+        return physical == PARQUET_BOOLEAN;
+    default:
+        return false;
+    }
+}
+
 const char *parquet_codec_name(int codec)
 {
     static const char *const names[] = {"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO",

@@ -274,6 +274,8 @@ SL_MUST_USE sl_status parquet_bloom_header_decode(const uint8_t *data, size_t le
 
 const char *parquet_physical_name(int type); /* "INT64"; "unknown" */
 const char *parquet_encoding_name(int encoding);
+/* Whether values of that physical type may be in it; dictionary indexes aside. */
+bool parquet_encoding_fits(int encoding, enum parquet_physical physical);
 const char *parquet_codec_name(int codec);
 
 #endif

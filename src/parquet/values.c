@@ -5,27 +5,10 @@
 #include "parquet/read_int.h"
 #include "parquet/simd.h"
 
-static bool allowed(enum parquet_physical physical, int encoding)
+static bool allowed(const struct parquet_values *v)
 {
-    switch (encoding) {
-    case PARQUET_PLAIN:
-        return true;
-    case PARQUET_PLAIN_DICTIONARY:
-    case PARQUET_RLE_DICTIONARY:
-        return physical != PARQUET_BOOLEAN;
-    case PARQUET_RLE:
-        return physical == PARQUET_BOOLEAN;
-    case PARQUET_DELTA_BINARY_PACKED:
-        return physical == PARQUET_INT32 || physical == PARQUET_INT64;
-    case PARQUET_DELTA_LENGTH_BYTE_ARRAY:
-        return physical == PARQUET_BYTE_ARRAY;
-    case PARQUET_DELTA_BYTE_ARRAY:
-        return physical == PARQUET_BYTE_ARRAY || physical == PARQUET_FIXED;
-    case PARQUET_BYTE_STREAM_SPLIT:
-        return physical != PARQUET_BOOLEAN && physical != PARQUET_BYTE_ARRAY && physical != PARQUET_INT96;
-    default:
-        return false;
-    }
+    return parquet_values_are_indexes(v) ? v->physical != PARQUET_BOOLEAN
+                                         : parquet_encoding_fits(v->encoding, v->physical);
 }
 
 static sl_status init_indexes(struct parquet_values *v, const uint8_t *data, size_t len)
@@ -75,7 +58,7 @@ sl_status parquet_values_init(struct parquet_values *v, enum parquet_physical ph
     v->bit = 0;
     if (!v->carry_over)
         v->previous.len = 0;
-    if (!allowed(physical, encoding))
+    if (!allowed(v))
         return sl_unsupported("encoding %s (%d) of %s values", parquet_encoding_name(encoding), encoding,
                               parquet_physical_name((int)physical));
     if (len == 0) { /* a page of nulls, whatever the encoding */

@@ -154,7 +154,6 @@ SL_MUST_USE sl_status split_encode(const uint8_t *plain, size_t count, int32_t w
 /* Whichever `encoding` says; PLAIN copies. `plain` of booleans are bits. */
 SL_MUST_USE sl_status values_encode(const struct write_leaf *leaf, enum parquet_encoding encoding,
                                     const sl_buf *plain, size_t count, sl_buf *scratch, sl_buf *out);
-bool encoding_fits(enum parquet_encoding encoding, enum parquet_physical physical);
 
 struct dictionary {
     sl_buf storage;    /* the dictionary page: PLAIN values */

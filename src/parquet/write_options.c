@@ -50,7 +50,7 @@ static sl_status check_encoding(enum sl_parquet_encoding encoding)
 static bool choose_encoding(struct leaf_choice *c, const struct write_leaf *leaf,
                             enum sl_parquet_encoding encoding)
 {
-    if (!encoding_fits(encoding_of(encoding), leaf->physical))
+    if (!parquet_encoding_fits(encoding_of(encoding), leaf->physical))
         return false;
     c->encoding = encoding_of(encoding);
     c->automatic = encoding == SL_ENCODING_AUTO;

@@ -8,18 +8,10 @@
  * they are compressed, in stretches of at most N copy units, but for the column of `constant`, which becomes "constant"
  * in every row.
  */
+#include "exit_on_failure.h"
 #include "parquet/parquet.h"
 
 #include <stdio.h>
-
-#define CHECK(expr)                                                                                          \
-    do {                                                                                                     \
-        sl_status check_status_ = (expr);                                                                    \
-        if (check_status_) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 enum { COLUMNS_MAX = 256 };
 static struct sl_parquet_column_options columns[COLUMNS_MAX];

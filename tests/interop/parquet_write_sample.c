@@ -5,19 +5,11 @@
  *     parquet_write_sample OUT ROWS CODEC PAGE_ROWS ROW_GROUP_ROWS BATCH_ROWS THREADS [old_lists]
  * [no_dictionary]
  */
+#include "exit_on_failure.h"
 #include "parquet/parquet.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#define CHECK(expr)                                                                                          \
-    do {                                                                                                     \
-        sl_status check_status_ = (expr);                                                                    \
-        if (check_status_) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, sl_status_message(check_status_));            \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static const sl_type *simple(enum sl_type_id id)
 {

@@ -189,7 +189,15 @@ static const struct delete_form {
      "BYTE_ARRAY INT64"},
     {"k string, p decimal(10,2), t timestamp, n int", "p,t,n",
      "{\"k\":\"a\",\"p\":\"1.00\",\"t\":\"2024-01-01 00:00:00\",\"n\":1}",
-     "struct<_hoodie_record_key: string not null, p: decimal(10,2), t: timestamp, n: int>", NULL,
+     "struct<_hoodie_record_key: string not null, p: decimal(10,2), t: timestamp, n: int>",
+     "{\"type\":\"record\",\"name\":\"hudi_delete_log_record\",\"fields\":[{\"name\":\"_hoodie_record_key\","
+     "\"type\":\"string\"},"
+     "{\"name\":\"p\",\"type\":[\"null\",{\"type\":\"fixed\",\"name\":\"fixed\",\"namespace\":\"hoodie.t.t_"
+     "record.p\","
+     "\"size\":5,\"logicalType\":\"decimal\",\"precision\":10,\"scale\":2}],\"default\":null},"
+     "{\"name\":\"t\",\"type\":[\"null\",{\"type\":\"long\",\"logicalType\":\"timestamp-micros\"}],"
+     "\"default\":null},"
+     "{\"name\":\"n\",\"type\":[\"null\",\"int\"],\"default\":null}]}",
      "BYTE_ARRAY FIXED_LEN_BYTE_ARRAY INT64 INT32"},
 };
 
@@ -221,8 +229,7 @@ static void delete_logs_have_key_and_ordering_columns(void **state)
                      info.physical_type);
         }
         assert_string_equal(physical, f->physical);
-        if (f->avro)
-            assert_string_equal(sl_parquet_key_value(log.parquet, "parquet.avro.schema"), f->avro);
+        assert_string_equal(sl_parquet_key_value(log.parquet, "parquet.avro.schema"), f->avro);
         close_opened(&log);
         drop_table(table);
     }
@@ -283,6 +290,20 @@ static void change_data_has_hudis_schemas(void **state)
 
 /* ---- G-14 ---------------------------------------------------------------------------------------------- */
 
+struct number {
+    const char *name;
+    json_int_t value;
+};
+
+/* Members of a stat; NULL at the end. */
+static void check_numbers(const json_t *stat, const struct number *numbers)
+{
+    for (; numbers->name; numbers++)
+        if (json_integer_value(json_object_get(stat, numbers->name)) != numbers->value)
+            fail_msg("%s: %s is %s", json_string_value(json_object_get(stat, "path")), numbers->name,
+                     json_dumps(json_object_get(stat, numbers->name), JSON_ENCODE_ANY));
+}
+
 static void check_stat(const sl_table *table, const json_t *stat, const char *instant, const char *ending,
                        int64_t rows, int64_t deletes)
 {
@@ -296,21 +317,15 @@ static void check_stat(const sl_table *table, const json_t *stat, const char *in
     assert_string_equal(json_string_value(json_object_get(stat, "prevCommit")), instant);
     assert_string_equal(json_string_value(json_object_get(stat, "baseFile")), "");
     assert_string_equal(json_string_value(json_array_get(json_object_get(stat, "logFiles"), 0)), path_of);
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {{"numWrites", rows},
-                   {"numUpdateWrites", rows},
-                   {"numInserts", 0},
-                   {"numDeletes", deletes},
-                   {"logVersion", 1},
-                   {"logOffset", 0},
-                   {"totalWriteBytes", (int64_t)entry.size},
-                   {"fileSizeInBytes", (int64_t)entry.size}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (json_integer_value(json_object_get(stat, numbers[i].name)) != numbers[i].value)
-            fail_msg("%s: %s is %s", path_of, numbers[i].name,
-                     json_dumps(json_object_get(stat, numbers[i].name), JSON_ENCODE_ANY));
+    check_numbers(stat, (const struct number[]){{"numWrites", rows},
+                                                {"numUpdateWrites", rows},
+                                                {"numInserts", 0},
+                                                {"numDeletes", deletes},
+                                                {"logVersion", 1},
+                                                {"logOffset", 0},
+                                                {"totalWriteBytes", (json_int_t)entry.size},
+                                                {"fileSizeInBytes", (json_int_t)entry.size},
+                                                {NULL, 0}});
 }
 
 /* A flush with rows and deletes: two stats, data first, with the values of spec/lsm-layout.md 7. */
@@ -332,6 +347,105 @@ static void a_mixed_flush_has_two_stats(void **state)
     assert_int_equal(json_array_size(stats), 2);
     check_stat(table, json_array_get(stats, 0), last->requested, "_1.log.parquet", 2, 0);
     check_stat(table, json_array_get(stats, 1), last->requested, "_1.deletes.parquet", 0, 1);
+    json_decref(content);
+    sl_timeline_free(&timeline);
+    drop_table(table);
+}
+
+/* ---- log compactions ----------------------------------------------------------------------------------- */
+
+static void run_log_compaction(char *instant)
+{
+    sl_properties p = {0};
+    sl_table *t;
+    struct sl_write_result result;
+    size_t operations;
+    ok(sl_properties_set(&p, "hoodie.log.compaction.blocks.threshold", "2"));
+    ok(sl_table_open(path, &p, NULL, &t));
+    ok(sl_service_schedule(t, SL_LOG_COMPACT, SL_SELECT_ALL, instant, &operations));
+    ok(sl_service_execute(t, SL_LOG_COMPACT, instant, &result));
+    sl_table_close(t);
+    sl_properties_free(&p);
+}
+
+/* The instants of the completed writes, oldest first. */
+static size_t write_instants(const sl_table *table, char out[][SL_INSTANT_BYTES], size_t most)
+{
+    sl_timeline timeline;
+    size_t count = 0;
+    ok(sl_timeline_load(table, &timeline));
+    for (size_t i = 0; i < timeline.count && count < most; i++)
+        if (sl_action_writes(timeline.instants[i].action))
+            snprintf(out[count++], SL_INSTANT_BYTES, "%s", timeline.instants[i].requested);
+    sl_timeline_free(&timeline);
+    return count;
+}
+
+/* Three files: rows that keep their meta columns, deletes, and what follows a commit-time delete. Each names what it replaces
+ * and the slice's base; what was read is told by the first (spec/lsm-layout.md 7, 12.1). */
+static void log_compactions_tell_what_they_replace(void **state)
+{
+    (void)state;
+    static const char columns[] = "k string, ts int, _hoodie_is_deleted boolean";
+    static const struct {
+        enum sl_file_kind kind;
+        uint32_t version;
+        const char *keys;
+        json_int_t rows, deletes, files_read, records_read;
+    } files[] = {{SL_FILE_LOG, 1, "a|d", 2, 0, 5, 5},
+                 {SL_FILE_DELETES, 1, "b|c", 0, 2, 0, 0},
+                 {SL_FILE_LOG, 2, "c", 1, 0, 0, 0}};
+    sl_table *table = make_table(columns, "k", "ts");
+    commit(SLUICE_BULK_INSERT, columns,
+           (const char *const[]){"{\"k\":\"a\",\"ts\":10}", "{\"k\":\"b\",\"ts\":10}",
+                                 "{\"k\":\"c\",\"ts\":10}", NULL});
+    commit(SLUICE_UPSERT, columns,
+           (const char *const[]){"{\"k\":\"a\",\"ts\":20}",
+                                 "{\"k\":\"b\",\"ts\":20,\"_hoodie_is_deleted\":true}", NULL});
+    commit(SLUICE_UPSERT, columns,
+           (const char *const[]){"{\"k\":\"c\",\"ts\":0,\"_hoodie_is_deleted\":true}",
+                                 "{\"k\":\"c\",\"ts\":1}", "{\"k\":\"d\",\"ts\":5}", NULL});
+    char instants[4][SL_INSTANT_BYTES], instant[SL_INSTANT_BYTES], text[4096], want[64];
+    run_log_compaction(instant);
+    assert_int_equal(write_instants(table, instants, 4), 4);
+    assert_string_equal(instants[3], instant);
+    sl_timeline timeline;
+    json_t *content;
+    ok(sl_timeline_load(table, &timeline));
+    ok(sl_instant_json(table, sl_timeline_last_write(&timeline), SL_COMPLETED, &content));
+    assert_true(json_is_true(json_object_get(content, "compacted")));
+    assert_string_equal(json_string_value(json_object_get(content, "operationType")), "LOG_COMPACT");
+    const json_t *stats = json_object_get(json_object_get(content, "partitionToWriteStats"), "");
+    assert_int_equal(json_array_size(stats), sizeof files / sizeof *files);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const json_t *stat = json_array_get(stats, i);
+        struct opened o = open_version(table, files[i].kind, files[i].version);
+        struct sl_log_headers headers;
+        assert_non_null(strstr(o.name, instant));
+        column_text(&o, "_hoodie_record_key", text);
+        assert_string_equal(text, files[i].keys);
+        ok(sl_log_headers_read(o.parquet, &headers));
+        assert_int_equal(headers.compacted.count, 2);
+        assert_string_equal(headers.compacted.items[0], instants[1]);
+        assert_string_equal(headers.compacted.items[1], instants[2]);
+        sl_log_headers_free(&headers);
+        assert_string_equal(json_string_value(json_object_get(stat, "path")), o.name);
+        assert_string_equal(json_string_value(json_object_get(stat, "prevCommit")), instants[0]);
+        check_numbers(stat, (const struct number[]){{"numWrites", files[i].rows},
+                                                    {"numUpdateWrites", files[i].rows},
+                                                    {"numInserts", 0},
+                                                    {"numDeletes", files[i].deletes},
+                                                    {"totalLogFilesCompacted", files[i].files_read},
+                                                    {"totalLogRecords", files[i].records_read},
+                                                    {NULL, 0}});
+        assert_int_equal(json_integer_value(json_object_get(stat, "totalLogSizeCompacted")) > 0, i == 0);
+        if (i == 0) {
+            snprintf(want, sizeof want, "%s|%s", instants[1], instants[2]);
+            column_text(&o, "_hoodie_commit_time", text);
+            assert_string_equal(text, want);
+        }
+        close_opened(&o);
+    }
     json_decref(content);
     sl_timeline_free(&timeline);
     drop_table(table);
@@ -460,6 +574,7 @@ int main(void)
         cmocka_unit_test(deletes_tell_null_from_zero),
         cmocka_unit_test(change_data_has_hudis_schemas),
         cmocka_unit_test(a_mixed_flush_has_two_stats),
+        cmocka_unit_test(log_compactions_tell_what_they_replace),
         cmocka_unit_test(a_flush_keeps_deletes_below_what_follows),
         cmocka_unit_test(files_are_in_the_order_of_utf8_bytes),
         cmocka_unit_test(composite_keys_sort_as_text),

@@ -257,6 +257,36 @@ static void deletes_tell_null_from_zero(void **state)
     }
 }
 
+/* A table that keeps operations (4.1): those that take a row away are deletes, like a marker. */
+static void operations_are_delete_markers(void **state)
+{
+    (void)state;
+    static const char columns[] = "k string, ts long, _hoodie_operation string";
+    sl_table *table = make_table(columns, "k", "ts");
+    char keys[4096], *rows;
+    sluice_table *t;
+    sluice_error e;
+    commit(SLUICE_BULK_INSERT, columns,
+           (const char *const[]){"{\"k\":\"a\",\"ts\":1,\"_hoodie_operation\":\"I\"}",
+                                 "{\"k\":\"b\",\"ts\":1,\"_hoodie_operation\":\"I\"}",
+                                 "{\"k\":\"c\",\"ts\":1,\"_hoodie_operation\":\"I\"}", NULL});
+    commit(SLUICE_UPSERT, columns,
+           (const char *const[]){"{\"k\":\"a\",\"ts\":2,\"_hoodie_operation\":\"D\"}",
+                                 "{\"k\":\"b\",\"ts\":2,\"_hoodie_operation\":\"-U\"}",
+                                 "{\"k\":\"c\",\"ts\":2,\"_hoodie_operation\":\"U\"}", NULL});
+    struct opened log = open_newest(table, SL_FILE_DELETES);
+    column_text(&log, "_hoodie_record_key", keys);
+    assert_string_equal(keys, "a|b");
+    close_opened(&log);
+    OK(sluice_table_open(path, NULL, &t, &e));
+    OK(read_rows(t, &(struct query){.columns = (const char *const[]){"k", "ts"}, .column_count = 2}, &rows,
+                 &e));
+    assert_string_equal(rows, "{\"k\":\"c\",\"ts\":2}\n");
+    free(rows);
+    sluice_table_close(t);
+    drop_table(table);
+}
+
 /* ---- G-8 ----------------------------------------------------------------------------------------------- */
 
 static void change_data_has_hudis_schemas(void **state)
@@ -572,6 +602,7 @@ int main(void)
         cmocka_unit_test(data_logs_have_the_schema_of_base_files),
         cmocka_unit_test(delete_logs_have_key_and_ordering_columns),
         cmocka_unit_test(deletes_tell_null_from_zero),
+        cmocka_unit_test(operations_are_delete_markers),
         cmocka_unit_test(change_data_has_hudis_schemas),
         cmocka_unit_test(a_mixed_flush_has_two_stats),
         cmocka_unit_test(log_compactions_tell_what_they_replace),

@@ -566,6 +566,38 @@ static void odd_logs_are_refused(void **state)
     }
 }
 
+/* G-9: what other readers take, too: a delete log without SCHEMA, and headers that contradict each other, with a warning. */
+static void odd_logs_are_read(void **state)
+{
+    (void)state;
+    static const char *const differ[] = {"hudi.log.format.metadata",
+                                         "{\"VERSION\":\"9\",\"SCHEMA\":\"[]\"}",
+                                         "hudi.log.format.VERSION",
+                                         "2",
+                                         "hudi.log.format.SCHEMA",
+                                         "{}",
+                                         NULL};
+    static const struct {
+        const char *const *pairs;
+        const char *suffix, *rows, *warning;
+    } cases[] = {{NULL, "deletes.parquet", "b=base@1", ""},
+                 {differ, "log.parquet", "a=log@2 b=base@1", "two sets of headers differ"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_table t = new_table();
+        char instant[SL_INSTANT_BYTES], name[256], path[256], warning[512] = "";
+        const struct file base = {
+            SL_FILE_BASE, (const char *const[]){ROW("a", "1", "base"), ROW("b", "1", "base"), NULL}, NULL};
+        write_files(&t, &base, 1, instant, name);
+        snprintf(path, sizeof path, "f-0_9-0-0_%s_1.%s", instant, cases[i].suffix);
+        put_foreign(&t, path, (const char *const[]){ROW("a", "2", "log"), NULL}, cases[i].pairs);
+        t.table->runtime.on_log = keep_line;
+        t.table->runtime.log_context = warning;
+        check_rows(&t, cases[i].rows);
+        assert_true(*cases[i].warning ? strstr(warning, cases[i].warning) != NULL : !*warning);
+        table_gone(&t);
+    }
+}
+
 /* ---- many logs ----------------------------------------------------------------------------------------- */
 
 /* Rows read with a budget: what was taken from it at most, and nothing of it is kept. */
@@ -622,6 +654,7 @@ int main(void)
         cmocka_unit_test(runs_out_of_order_are_repaired_or_refused),
         cmocka_unit_test(key_column_is_never_left_out),
         cmocka_unit_test(odd_logs_are_refused),
+        cmocka_unit_test(odd_logs_are_read),
         cmocka_unit_test(many_logs_keep_to_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -482,6 +482,30 @@ static void small_files(void **state)
     }
 }
 
+/* On merge-on-read a write fills one small file, the smallest, unless more are asked for. */
+static void few_small_files_are_filled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *files, *groups;
+    } cases[] = {{"MERGE_ON_READ", "1", "a:5+0 m:4+0"},
+                 {"MERGE_ON_READ", "2", "a:4+0 m:5+0"},
+                 {"COPY_ON_WRITE", "1", "a:4+0 m:5+0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m =
+            make("few", (const char *const[]){"hoodie.index.type", "SIMPLE", "hoodie.table.storage.layout",
+                                              "lsm_tree", "hoodie.table.type", cases[i].type, NULL});
+        reopen(&m, (const char *const[]){UNPACKED, NULL});
+        write_rows(&m, SLUICE_INSERT, "p", "a b c", 1);
+        write_rows(&m, SLUICE_INSERT, "p", "m n o p", 1);
+        reopen(&m,
+               (const char *const[]){"hoodie.merge.small.file.group.candidates.limit", cases[i].files, NULL});
+        write_rows(&m, SLUICE_INSERT, "p", "bb z", 2);
+        expect_groups(&m, "p", cases[i].groups);
+        unmake(&m);
+    }
+}
+
 /* Room is counted by the estimated size of rows; what does not fit makes a group of its own. */
 static void room_in_small_files(void **state)
 {
@@ -492,6 +516,10 @@ static void room_in_small_files(void **state)
                                      "hoodie.copyonwrite.record.size.estimate", "400000", NULL});
     write_rows(&m, SLUICE_INSERT, "p", "d e f g", 1); /* room for two of them */
     expect_groups(&m, "p", "a:5+0 f:2+0");
+    /* a file that is larger than files may become has none, however small the limit calls it */
+    reopen(&m, (const char *const[]){"hoodie.parquet.max.file.size", "100", NULL});
+    write_rows(&m, SLUICE_INSERT, "p", "h", 1);
+    expect_groups(&m, "p", "a:5+0 f:2+0 h:1+0");
     /* new files by number of rows */
     reopen(&m, (const char *const[]){UNPACKED, "hoodie.copyonwrite.insert.auto.split", "false",
                                      "hoodie.copyonwrite.insert.split.size", "3", NULL});
@@ -576,6 +604,15 @@ static void expect_count(struct made *m, const char *where, size_t wanted)
     assert_int_equal(lines, wanted);
 }
 
+static size_t count_groups(struct made *m)
+{
+    sl_view view;
+    ok(sl_view_load(m->table->table, NULL, &view));
+    size_t count = view.partitions[0].group_count;
+    sl_view_free(&view);
+    return count;
+}
+
 static void many_rows(void **state)
 {
     (void)state;
@@ -585,6 +622,7 @@ static void many_rows(void **state)
                                                lsm ? "lsm_tree" : "default", NULL});
         reopen(&m, (const char *const[]){"hoodie.parquet.max.file.size", "100000", NULL});
         write_many(&m, SLUICE_BULK_INSERT, 0, MANY, 1);
+        assert_true(count_groups(&m) > 1); /* cut by size */
         write_many(&m, SLUICE_UPSERT, MANY / 2, MANY, 2);
         expect_count(&m, "ts = 1", MANY / 2);
         expect_count(&m, "ts = 2", MANY);
@@ -622,6 +660,7 @@ int main(void)
         cmocka_unit_test(files_are_sorted),
         cmocka_unit_test(sort_modes),
         cmocka_unit_test(small_files),
+        cmocka_unit_test(few_small_files_are_filled),
         cmocka_unit_test(room_in_small_files),
         cmocka_unit_test(many_rows),
         cmocka_unit_test(many_groups),

@@ -15,15 +15,18 @@ static const struct file {
     {SLUICE_DELETE, 398, 1, 1},      /* k398: page 19 */
 };
 
-enum table { WITH_LOGS, WITH_BLOOM_FILTERS, BASE_ONLY, TABLES };
+enum table { WITH_LOGS, WITH_BLOOM_FILTERS, BASE_ONLY, BUCKETS, TABLES };
 
 static const struct {
     const char *name;
     size_t files;
-    const char *bloom;
-} tables[TABLES] = {[WITH_LOGS] = {"logs", 4, "false"},
-                    [WITH_BLOOM_FILTERS] = {"bloom", 4, "true"},
-                    [BASE_ONLY] = {"base", 1, "false"}};
+    const char *buckets, *key, *value; /* a setting of writes */
+} tables[TABLES] = {
+    [WITH_LOGS] = {"logs", 4, "1", "sluice.parquet.bloom.keys", "false"},
+    [WITH_BLOOM_FILTERS] = {"bloom", 4, "1", "sluice.parquet.bloom.keys", "true"},
+    [BASE_ONLY] = {"base", 1, "1", "sluice.parquet.bloom.keys", "false"},
+    [BUCKETS] = {"buckets", 1, "4", "sluice.parquet.bloom.keys", "false"},
+};
 
 /* Rows have seven columns: five of Hudi's and two of their own. Where all rows are read, k is not: it is the record key. */
 struct counts {
@@ -60,6 +63,8 @@ static const struct {
     /* no log at all: every column decides */
     {BASE_ONLY, NULL, "v = 10", NULL, {1, 0, 1, 0, 190, 0, 10, 7, 7 * 19, 0, 0, 1}},
     {BASE_ONLY, NULL, "v = -1", NULL, {0, 1, 1, 1, 200, 0, 0, 0, 0, 0, 0, 0}},
+    /* a bucket index says which file group has the key */
+    {BUCKETS, "k200", NULL, NULL, {1, 3, 1, 0, 40, 0, 1, 8, 8 * 4, 0, 0, 1}},
     {BASE_ONLY, NULL, "v >= 390", NULL, {1, 0, 1, 0, 190, 0, 10, 7, 7 * 19, 0, 0, 5}},
 };
 
@@ -133,11 +138,24 @@ static const char *text_of(const struct counts *c)
     return text;
 }
 
+static void create(const char *path, const sl_type *schema, const char *buckets)
+{
+    struct ArrowSchema arrow;
+    sluice_error e;
+    export_schema(schema, &arrow);
+    OK(sluice_table_create(path, &arrow,
+                           (const char *const[]){"hoodie.table.recordkey.fields", "k",
+                                                 "hoodie.table.storage.layout", "lsm_tree",
+                                                 "hoodie.index.type", "BUCKET",
+                                                 "hoodie.bucket.index.num.buckets", buckets, NULL},
+                           &e));
+    arrow.release(&arrow);
+}
+
 static sluice_table *make_table(enum table which)
 {
-    const char *options[] = {
-        "sluice.parquet.page.rows", "10", "sluice.threads", "1", "sluice.parquet.bloom.keys",
-        tables[which].bloom,        NULL};
+    const char *options[] = {"sluice.parquet.page.rows", "10", "sluice.threads", "1", tables[which].key,
+                             tables[which].value,        NULL};
     const sl_type *schema;
     sluice_table *t;
     sluice_error e;
@@ -145,7 +163,7 @@ static sluice_table *make_table(enum table which)
     static int number;
     snprintf(path, sizeof path, "%s/%d-%s", folder, number++, tables[which].name);
     ok(sl_schema_parse("k string, v int", &schema));
-    create_lsm_table(path, schema);
+    create(path, schema, tables[which].buckets);
     OK(sluice_table_open(path, options, &t, &e));
     for (size_t i = 0; i < tables[which].files; i++)
         write_file(t, schema, &files[i]);

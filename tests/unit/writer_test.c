@@ -343,6 +343,26 @@ static void idle_buckets_are_preempted(void **state)
     sluice_table_close(t);
 }
 
+/* The group that wants the rows goes last, also when it is the largest. */
+static void busy_buckets_go_last(void **state)
+{
+    (void)state;
+    static const char *const one_bucket[] = {"hoodie.bucket.index.num.buckets", "1", NULL};
+    static const char *const options[] = {"sluice.flush.spill", "false", "sluice.flush.task.bytes", "150000",
+                                          NULL};
+    create("t", one_bucket);
+    sluice_table *t = open_with("t", options);
+    sluice_writer *w = open_writer(t, SLUICE_UPSERT);
+    append_kilobytes(w, 0, 'b', 20);
+    append_kilobytes(w, 0, 'a', 80);
+    assert_int_equal(files_with("t", 'b', ".log.parquet", NULL), 0);
+    append_kilobytes(w, 100, 'a', 50);
+    assert_int_equal(files_with("t", 'b', ".log.parquet", NULL), 1);
+    assert_int_equal(commit(w).rows_written, 150);
+    sluice_writer_close(w);
+    sluice_table_close(t);
+}
+
 static void rows_do_not_wait_for_ever(void **state)
 {
     (void)state;
@@ -718,6 +738,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_flushes_are_one_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(full_buckets_are_flushed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(idle_buckets_are_preempted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(busy_buckets_go_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_do_not_wait_for_ever, set_up, tear_down),
         cmocka_unit_test_setup_teardown(spilled_rows_make_one_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_count_flushes, set_up, tear_down),

@@ -64,28 +64,21 @@ static sl_status string_buffers(struct parquet_strings *s, sl_buffer **offsets, 
     return status;
 }
 
-/* The chunk's dictionary as an array that batches share. The reader keeps its own copy for pages that need
- * it. */
+/* The chunk's dictionary as an array that batches share: it takes the texts over, which pages of plain texts go on to need. */
 static sl_status dictionary_array(struct parquet_leaf_reader *r, sl_array **out)
 {
     struct parquet_dictionary *d = &r->dictionary;
     if (!d->array) {
-        struct parquet_strings copy = {0};
-        sl_buffer *offsets = NULL, *data = NULL;
-        size_t bytes = parquet_strings_bytes(&d->strings);
-        sl_status status = parquet_strings_reserve(&copy, d->count);
-        if (!status)
-            status = parquet_strings_reserve_data(&copy, bytes);
-        if (!status) {
-            memcpy(copy.offsets, d->strings.offsets, ((size_t)d->count + 1) * sizeof *copy.offsets);
-            memcpy(copy.data, d->strings.data, bytes);
-            copy.count = d->count;
-            status = string_buffers(&copy, &offsets, &data);
-        }
-        if (!status)
-            status = sl_array_new(r->leaf->type, d->count, 0, NULL, data, offsets, NULL, 0, NULL, &d->array);
-        parquet_strings_free(&copy);
+        struct parquet_strings texts = d->strings, given = texts;
+        sl_buffer *offsets, *data;
+        d->strings = (struct parquet_strings){0};
+        sl_status status = string_buffers(&given, &offsets, &data);
+        parquet_strings_free(&given);
         SL_TRY(status);
+        SL_TRY(sl_array_new(r->leaf->type, d->count, 0, NULL, data, offsets, NULL, 0, NULL, &d->array));
+        d->strings = texts;
+        d->strings.offsets = (int32_t *)(void *)sl_buffer_data(offsets);
+        d->strings.data = sl_buffer_data(data);
     }
     *out = sl_array_ref(d->array);
     return SL_OK;

@@ -64,7 +64,7 @@ static sl_status load_pending_dictionary(struct parquet_leaf_reader *r)
     SL_TRY(parquet_pages_header(pages, &header, &found));
     SL_TRY(parquet_pages_body(pages, &header, &page));
     SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
-    parquet_pages_trim(pages);
+    parquet_pages_drop_body(pages);
     pages->offset = offset;
     pages->header_offset = header_offset;
     pages->wanted_end = wanted_end;
@@ -101,7 +101,7 @@ sl_status parquet_leaf_open_dictionary(struct parquet_leaf_reader *r, bool selec
     }
     SL_TRY(parquet_pages_body(&r->pages, &header, &page));
     SL_TRY_CTX(load_dictionary(r, &header, &page), "dictionary page at %" PRIu64, page.offset);
-    parquet_pages_trim(&r->pages);
+    parquet_pages_drop_body(&r->pages);
     return SL_OK;
 }
 

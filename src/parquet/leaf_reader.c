@@ -22,7 +22,8 @@ void parquet_leaf_reader_init(struct parquet_leaf_reader *r, struct sl_parquet *
 static void dictionary_clear(struct parquet_dictionary *d)
 {
     parquet_block_free(d->values);
-    parquet_strings_free(&d->strings);
+    if (!d->array)
+        parquet_strings_free(&d->strings);
     sl_array_unref(d->array);
     *d = (struct parquet_dictionary){0};
 }

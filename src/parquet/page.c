@@ -5,8 +5,7 @@
 #include "parquet/read_int.h"
 #include <libdeflate.h>
 
-#define WINDOW_BYTES ((size_t)1 << 20)  /* unless the scan has less memory */
-#define BODY_KEPT    ((size_t)64 << 10) /* of a dictionary page: pages of data are mostly smaller */
+#define WINDOW_BYTES ((size_t)1 << 20) /* unless the scan has less memory */
 /* parquet-mr before 1.2.9 forgot the dictionary page's header in total_compressed_size (PARQUET-816). */
 #define CHUNK_SIZE_SLACK 100
 
@@ -118,11 +117,10 @@ static sl_status unpack(struct parquet_pages *pages, const uint8_t *in, size_t i
     return status;
 }
 
-/* Of a page that is larger than what is read ahead the window holds nothing else: the next column may have it. */
-static void drop_large_window(struct parquet_pages *pages)
+/* A window that holds nothing but what was decompressed: the next column may have it. */
+static void drop_empty_window(struct parquet_pages *pages)
 {
-    size_t ahead = pages->window_bytes ? pages->window_bytes : WINDOW_BYTES;
-    if (pages->map || pages->window_len <= ahead)
+    if (pages->map || pages->offset < pages->window_offset + pages->window_len)
         return;
     parquet_block_free(pages->window);
     pages->window = NULL;
@@ -183,7 +181,7 @@ sl_status parquet_pages_body(struct parquet_pages *pages, const struct parquet_p
     page->bytes = (size_t)header->uncompressed_size;
     SL_TRY_CTX(unpack(pages, body, bytes, page->bytes), "page at %" PRIu64, pages->header_offset);
     page->data = pages->body;
-    drop_large_window(pages);
+    drop_empty_window(pages);
     return SL_OK;
 }
 
@@ -192,10 +190,8 @@ void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_h
     pages->offset += (uint64_t)header->compressed_size;
 }
 
-void parquet_pages_trim(struct parquet_pages *pages)
+void parquet_pages_drop_body(struct parquet_pages *pages)
 {
-    if (pages->body_cap <= BODY_KEPT)
-        return;
     parquet_block_free(pages->body);
     pages->body = NULL;
     pages->body_cap = 0;

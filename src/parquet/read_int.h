@@ -242,8 +242,8 @@ SL_MUST_USE sl_status parquet_pages_header(struct parquet_pages *pages, struct p
 SL_MUST_USE sl_status parquet_pages_body(struct parquet_pages *pages,
                                          const struct parquet_page_header *header, struct parquet_page *page);
 void parquet_pages_skip(struct parquet_pages *pages, const struct parquet_page_header *header);
-/* After a page that was copied: gives back what is larger than most. */
-void parquet_pages_trim(struct parquet_pages *pages);
+/* After a page that was copied: the next column may decompress to the same memory while it is in the caches. */
+void parquet_pages_drop_body(struct parquet_pages *pages);
 void parquet_pages_close(struct parquet_pages *pages);
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -356,7 +356,7 @@ struct parquet_dictionary {
     uint8_t *values; /* fixed width, converted */
     struct parquet_strings strings;
     size_t longest;  /* bytes of the longest string */
-    sl_array *array; /* strings as an array, made when a batch wants it */
+    sl_array *array; /* strings as an array, made when a batch wants it; then the memory is the array's */
 };
 struct parquet_leaf_reader {
     struct sl_parquet *parquet;

@@ -10,7 +10,7 @@
 #define LEAF_EXCESS         4 /* times the batch's bytes that one column may take before we think again */
 #define LEAF_BYTES_LEAST    ((size_t)1 << 20)
 #define WINDOW_LEAST        ((size_t)16 << 10) /* read ahead of a leaf */
-#define WINDOW_MOST         ((size_t)256 << 10)
+#define WINDOW_MOST         ((size_t)64 << 10)
 
 struct scan {
     sl_stream stream;

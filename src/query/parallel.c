@@ -16,7 +16,7 @@ struct parallel {
     const sl_runtime *runtime;
     unsigned threads, running;
     pthread_t *ids;
-    unsigned started;
+    unsigned started, numbered;
     pthread_mutex_t mutex;
     pthread_cond_t filled, drained;
     sl_batch *queue[QUEUE_BATCHES];
@@ -39,7 +39,7 @@ static sl_status single_next(sl_stream *self, sl_batch **out)
         if (!p->current) {
             if (p->next_source == p->source.count)
                 return SL_OK;
-            SL_TRY(p->source.open(p->source.context, p->next_source++, &p->current));
+            SL_TRY(p->source.open(p->source.context, p->next_source++, 0, &p->current));
         }
         SL_TRY(sl_stream_next(p->current, out));
         if (*out)
@@ -75,10 +75,10 @@ static bool push(struct parallel *p, sl_batch *batch)
     return go_on;
 }
 
-static sl_status read_source(struct parallel *p, size_t index, bool *go_on)
+static sl_status read_source(struct parallel *p, size_t index, unsigned thread, bool *go_on)
 {
     sl_stream *rows;
-    SL_TRY(p->source.open(p->source.context, index, &rows));
+    SL_TRY(p->source.open(p->source.context, index, thread, &rows));
     sl_status status = SL_OK;
     while (*go_on) {
         sl_batch *batch;
@@ -97,6 +97,9 @@ static void *worker(void *argument)
 {
     struct parallel *p = argument;
     bool go_on = true;
+    pthread_mutex_lock(&p->mutex);
+    unsigned thread = p->numbered++;
+    pthread_mutex_unlock(&p->mutex);
     while (go_on) {
         pthread_mutex_lock(&p->mutex);
         bool work = p->next_source < p->source.count && !p->stop;
@@ -104,7 +107,7 @@ static void *worker(void *argument)
         pthread_mutex_unlock(&p->mutex);
         if (!work)
             break;
-        sl_status status = read_source(p, index, &go_on);
+        sl_status status = read_source(p, index, thread, &go_on);
         if (!status)
             continue;
         go_on = false;

@@ -88,11 +88,11 @@ SL_MUST_USE sl_status sl_lookup_rows(sl_lookup *lookup, const struct sl_lookup_r
 /* ---- streams in parallel ------------------------------------------------------------------------------- */
 
 /* Several streams of one schema as one, read by `threads` threads in no fixed order. Each is opened by the
- * thread that reads it. open(context, i) for i in [0, count). */
+ * thread that reads it, number `thread` of [0, threads), and closed by it before it opens another. */
 struct sl_parallel_source {
     const sl_type *schema;
     size_t count;
-    sl_status (*open)(void *context, size_t index, sl_stream **out);
+    sl_status (*open)(void *context, size_t index, unsigned thread, sl_stream **out);
     void *context;
     void (*free_context)(void *context);
 };

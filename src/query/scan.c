@@ -20,7 +20,9 @@ void scan_free(void *context)
     sl_strings_free(&s->where_columns);
     sl_key_set_free(&s->keys);
     key_buckets_free(&s->buckets);
-    sl_parquet_memory_unref(s->memory);
+    for (unsigned i = 0; s->memories && i < s->thread_count; i++)
+        sl_parquet_memory_unref(s->memories[i]);
+    sl_free(s->memories);
     sl_free(s);
 }
 
@@ -314,7 +316,7 @@ sl_status scan_result_stream(const sl_runtime *runtime, sl_read_stats *stats, sl
 #define FEW_ROWS        8192 /* a limit up to a page or two */
 
 /* An expression that leaves a few keys possible is a lookup, filtered by the rest of it; which looks at no order, though. */
-static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_stream **out)
+static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, unsigned thread, sl_stream **out)
 {
     if (s->has_keys && s->prunes && s->keys.count <= LOOKUP_KEYS_MAX && !sl_table_orders_strictly(s->table))
         return sl_slice_lookup(s->table, slice,
@@ -329,16 +331,16 @@ static sl_status open_rows(const struct scan *s, const sl_read_slice *slice, sl_
                                  .few_rows = s->few_rows,
                                  .filter = s->where && s->prunes ? &s->filter : NULL,
                                  .stats = s->stats,
-                                 .memory = s->memory,
+                                 .memory = s->memories ? s->memories[thread] : NULL,
                                  .pool = s->pool};
     return sl_slice_open(s->table, slice, &o, out);
 }
 
-sl_status scan_open_slice(void *context, size_t index, sl_stream **out)
+sl_status scan_open_slice(void *context, size_t index, unsigned thread, sl_stream **out)
 {
     const struct scan *s = context;
     sl_stream *rows;
-    SL_TRY(open_rows(s, &s->slices[index], &rows));
+    SL_TRY(open_rows(s, &s->slices[index], thread, &rows));
     if (s->where)
         SL_TRY(filter_stream(s, rows, &rows));
     if (s->read_schema->field_count == s->schema->field_count) {
@@ -391,6 +393,20 @@ sl_status scan_load(struct scan *s, const struct sl_scan_options *o)
     return collect_slices(s, o->read_optimized);
 }
 
+/* With a limit the slices are read one after the other, and so are those of a table that has one. */
+static sl_status choose_threads(struct scan *s, bool in_order)
+{
+    const sl_runtime *runtime = &s->table->runtime;
+    size_t most = sl_slices_at_once(runtime);
+    bool sequential = in_order || most <= 1 || s->slice_count <= 1;
+    s->thread_count = sequential ? 1 : (unsigned)(most < s->slice_count ? most : s->slice_count);
+    s->pool = sequential ? runtime->pool : NULL;
+    SL_NEW_ARRAY(s->memories, s->thread_count);
+    for (unsigned i = 0; i < s->thread_count; i++)
+        SL_TRY(sl_slice_memory_new(runtime, sequential, &s->memories[i]));
+    return SL_OK;
+}
+
 sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *options, sl_read_stats *stats,
                        sl_stream **out)
 {
@@ -399,18 +415,15 @@ sl_status sl_scan_open(const sl_table *table, const struct sl_scan_options *opti
     s->table = table;
     s->stats = stats;
     s->few_rows = options->limit >= 0 && options->limit <= FEW_ROWS;
-    sl_status status = sl_slice_memory_new(&table->runtime, true, &s->memory);
+    sl_status status = scan_load(s, options);
     if (!status)
-        status = scan_load(s, options);
+        status = choose_threads(s, options->limit >= 0);
     if (status) {
         scan_free(s);
         return status;
     }
-    unsigned threads = (unsigned)sl_slices_at_once(&table->runtime);
-    bool sequential = options->limit >= 0 || threads <= 1 || s->slice_count <= 1;
-    s->pool = sequential ? table->runtime.pool : NULL;
     struct sl_parallel_source source = {s->schema, s->slice_count, scan_open_slice, s, scan_free};
     sl_stream *rows;
-    SL_TRY(sl_parallel_stream(&source, sequential ? 1 : threads, &table->runtime, &rows));
+    SL_TRY(sl_parallel_stream(&source, s->thread_count, &table->runtime, &rows));
     return scan_result_stream(&table->runtime, stats, rows, options->limit, out);
 }

@@ -33,8 +33,9 @@ struct scan {
     sl_key_set keys;   /* the keys that `where` leaves possible */
     bool has_keys;     /* else it does not name them */
     struct key_buckets buckets;
-    sl_parquet_memory *memory; /* of all slices */
-    sl_pool *pool;             /* for columns inside one slice, when slices are not read in parallel */
+    sl_parquet_memory **memories; /* of each thread: what another one has used is in its caches */
+    unsigned thread_count;        /* that read slices */
+    sl_pool *pool;                /* for columns inside one slice, when slices are not read in parallel */
 };
 
 /* ---- the scan ------------------------------------------------------------------------------------------ */
@@ -59,6 +60,6 @@ bool scan_key_is_field(const sl_table *table, const sl_type *schema);
 SL_MUST_USE sl_status scan_key_values(const sl_table *table, const sl_type *schema, const sl_expr *where,
                                       sl_key_set *keys, bool *known);
 /* Merged, filtered and projected rows of slice `index`; context: a struct scan. */
-SL_MUST_USE sl_status scan_open_slice(void *context, size_t index, sl_stream **out);
+SL_MUST_USE sl_status scan_open_slice(void *context, size_t index, unsigned thread, sl_stream **out);
 
 #endif

@@ -17,11 +17,12 @@ struct partition_look {
     const sl_type *schema; /* the key */
 };
 
-static sl_status open_group(void *context, size_t index, sl_stream **out)
+static sl_status open_group(void *context, size_t index, unsigned thread, sl_stream **out)
 {
     const struct partition_look *look = context;
     sl_read_slice slice;
     bool found;
+    (void)thread; /* each slice has its own memory */
     SL_TRY(sl_group_read_slice(&look->partition->groups[index], false, &slice, &found));
     if (!found)
         return sl_stream_of_batches(look->schema, NULL, 0, out);

@@ -14,12 +14,21 @@ sl_status api_json_text(json_t *json, char **out)
     return *out ? SL_OK : sl_nomem();
 }
 
+/* The array as far as it was filled, NULL after a failure. */
+static json_t *filled(json_t *array, bool failed)
+{
+    if (failed)
+        json_decref(array);
+    return failed ? NULL : array;
+}
+
 static json_t *strings_json(const sl_strings *list)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(array, json_string(list->items[i]));
-    return array;
+    bool failed = false;
+    for (size_t i = 0; i < list->count && !failed; i++)
+        failed = json_array_append_new(array, json_string(list->items[i]));
+    return filled(array, failed);
 }
 
 static sl_status columns_json(const sl_type *schema, json_t **out)
@@ -30,8 +39,8 @@ static sl_status columns_json(const sl_type *schema, json_t **out)
         char *type = NULL;
         status = sl_type_text(schema->fields[i].type, &type);
         if (!status)
-            json_array_append_new(array, json_pack("{s:s, s:s, s:b}", "name", schema->fields[i].name, "type",
-                                                   type, "nullable", schema->fields[i].nullable));
+            status = sl_json_append(array, json_pack("{s:s, s:s, s:b}", "name", schema->fields[i].name,
+                                                     "type", type, "nullable", schema->fields[i].nullable));
         sl_free(type);
     }
     if (status)
@@ -95,13 +104,14 @@ static json_t *pending_json(const sl_timeline *timeline)
 {
     static const char *const states[] = {"REQUESTED", "INFLIGHT", "COMPLETED"};
     json_t *array = json_array();
-    for (size_t i = 0; i < timeline->count; i++)
+    bool failed = false;
+    for (size_t i = 0; i < timeline->count && !failed; i++)
         if (timeline->instants[i].state != SL_COMPLETED)
-            json_array_append_new(array,
-                                  json_pack("{s:s, s:s, s:s}", "instant", timeline->instants[i].requested,
-                                            "action", sl_action_name(timeline->instants[i].action), "state",
-                                            states[timeline->instants[i].state]));
-    return array;
+            failed = json_array_append_new(array, json_pack("{s:s, s:s, s:s}", "instant",
+                                                            timeline->instants[i].requested, "action",
+                                                            sl_action_name(timeline->instants[i].action),
+                                                            "state", states[timeline->instants[i].state]));
+    return filled(array, failed);
 }
 
 static json_t *index_json(const sl_table *t)
@@ -146,9 +156,9 @@ static sl_status add_facts(const sl_table *t, const sl_view *view, json_t *info)
                               t->has_metadata_table, "readable_by", readers(t));
     if (!facts)
         return sl_internal("table facts are no JSON");
-    json_object_update(info, facts);
+    bool failed = json_object_update(info, facts);
     json_decref(facts);
-    return SL_OK;
+    return failed ? sl_nomem() : SL_OK;
 }
 
 sl_status describe_info(const sl_table *table, json_t **out)
@@ -163,15 +173,18 @@ sl_status describe_info(const sl_table *table, json_t **out)
     SL_GO(add_facts(table, &view, info));
     SL_GO(sl_table_schema(table, &view.timeline, NULL, &schema));
     SL_GO(columns_json(schema, &columns));
-    json_object_set_new(info, "columns", columns);
+    SL_GO(sl_json_set(info, "columns", columns));
     if (!names_fit_avro(schema))
-        json_object_set_new(info, "readable_by",
-                            json_string("sluice; other readers refuse column names that are no Avro names"));
+        SL_GO(sl_json_set(info, "readable_by",
+                          json_string("sluice; other readers refuse column names that are no Avro names")));
     /* The check only reads; its parameter is not const because it is also run while a table changes. */
     sl_status refusal = sl_table_check_writable((sl_table *)(uintptr_t)table);
-    json_object_set_new(info, "writable", json_boolean(refusal == SL_OK));
-    json_object_set_new(info, "not_writable_because", json_string(sl_status_message(refusal)));
+    status = sl_json_set(info, "writable", json_boolean(refusal == SL_OK));
+    if (!status)
+        status = sl_json_set(info, "not_writable_because", json_string(sl_status_message(refusal)));
     sl_status_free(refusal);
+    if (status)
+        goto done;
     *out = json_incref(info);
 done:
     json_decref(info);
@@ -236,9 +249,13 @@ static sl_status instant_json(const sl_table *table, const sl_instant *instant, 
             json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "operation", operation ? operation : "", "files",
                       t.files, "rows_written", t.rows, "inserted", t.inserted, "updated", t.updated,
                       "deleted", t.deleted, "bytes", t.bytes);
-        json_object_update(entry, facts);
+        bool failed = json_object_update(entry, facts);
         json_decref(facts);
         json_decref(commit);
+        if (failed) {
+            json_decref(entry);
+            return sl_nomem();
+        }
     }
     *out = entry;
     return SL_OK;
@@ -254,7 +271,7 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
         json_t *entry;
         status = instant_json(table, &timeline.instants[i], &entry);
         if (!status)
-            json_array_append_new(array, entry);
+            status = sl_json_append(array, entry);
     }
     sl_timeline_free(&timeline);
     if (status)
@@ -320,7 +337,7 @@ static sl_status add_changes(const sl_table *table, const sl_file_group *group, 
             continue;
         SL_TRY(file_json(table, group->partition, &f, &entry));
         json_object_del(entry, "level");
-        json_array_append_new(files, entry);
+        SL_TRY(sl_json_append(files, entry));
     }
     return SL_OK;
 }
@@ -347,17 +364,20 @@ static sl_status group_json(const sl_table *table, const sl_file_group *group, c
         if (slice->base)
             status = file_json(table, group->partition, slice->base, &entry);
         if (!status && slice->base)
-            json_array_append_new(files, entry);
+            status = sl_json_append(files, entry);
         if (!status)
             status = add_changes(table, group, slice, folder, files);
         for (size_t k = 0; k < slice->log_count && !status; k++) {
             status = file_json(table, group->partition, slice->logs[k], &entry);
             if (!status)
-                json_array_append_new(files, entry);
+                status = sl_json_append(files, entry);
         }
-        json_array_append_new(slices,
-                              json_pack("{s:s, s:b, s:o}", "base_instant", slice->base_instant,
-                                        "pending_compaction", slice->pending_compaction, "files", files));
+        if (status)
+            json_decref(files);
+        else
+            status = sl_json_append(slices, json_pack("{s:s, s:b, s:o}", "base_instant", slice->base_instant,
+                                                      "pending_compaction", slice->pending_compaction,
+                                                      "files", files));
     }
     if (status) {
         json_decref(slices);
@@ -377,7 +397,7 @@ static sl_status partition_groups_json(const sl_table *table, const sl_partition
         json_t *group;
         status = group_json(table, &partition->groups[g], &folder, &group);
         if (!status)
-            json_array_append_new(array, group);
+            status = sl_json_append(array, group);
     }
     sl_listing_free(&folder);
     return status;
@@ -417,10 +437,13 @@ int sluice_settings(char **out, sluice_error *e)
     size_t count;
     const struct sl_setting *list = sl_settings(&count);
     json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}", "key", list[i].key, "type",
-                                               types[list[i].type], "default", list[i].fallback, "meaning",
-                                               list[i].meaning, "stored", list[i].stored));
+    bool failed = false;
+    for (size_t i = 0; i < count && !failed; i++)
+        failed =
+            json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}", "key", list[i].key, "type",
+                                                   types[list[i].type], "default", list[i].fallback,
+                                                   "meaning", list[i].meaning, "stored", list[i].stored));
+    array = filled(array, failed);
     return api_result(array ? api_json_text(array, out) : sl_nomem(), e);
 }
 

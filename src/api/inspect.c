@@ -56,23 +56,24 @@ done:
 static sl_status chunks_json(const sl_parquet *p, size_t group, json_t **out)
 {
     json_t *chunks = json_array();
-    for (size_t leaf = 0; leaf < sl_parquet_leaves(p); leaf++) {
+    sl_status status = SL_OK;
+    for (size_t leaf = 0; leaf < sl_parquet_leaves(p) && !status; leaf++) {
         struct sl_parquet_chunk_info c;
-        sl_status status = sl_parquet_chunk_info(p, group, leaf, &c);
-        if (status) {
-            json_decref(chunks);
-            return status;
-        }
-        json_array_append_new(chunks,
-                              json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b}", "column",
-                                        c.path, "type", c.physical_type, "codec", c.codec, "encodings",
-                                        c.encodings, "values", (json_int_t)c.values, "compressed_bytes",
-                                        (json_int_t)c.compressed_bytes, "uncompressed_bytes",
-                                        (json_int_t)c.uncompressed_bytes, "page_index", c.has_page_index,
-                                        "bloom_filter", c.has_bloom_filter, "dictionary", c.has_dictionary));
+        status = sl_parquet_chunk_info(p, group, leaf, &c);
+        if (!status)
+            status = sl_json_append(
+                chunks, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:b}", "column", c.path,
+                                  "type", c.physical_type, "codec", c.codec, "encodings", c.encodings,
+                                  "values", (json_int_t)c.values, "compressed_bytes",
+                                  (json_int_t)c.compressed_bytes, "uncompressed_bytes",
+                                  (json_int_t)c.uncompressed_bytes, "page_index", c.has_page_index,
+                                  "bloom_filter", c.has_bloom_filter, "dictionary", c.has_dictionary));
     }
-    *out = chunks;
-    return SL_OK;
+    if (status)
+        json_decref(chunks);
+    else
+        *out = chunks;
+    return status;
 }
 
 static sl_status parquet_json(const struct inspected *i, json_t **out)
@@ -91,9 +92,9 @@ static sl_status parquet_json(const struct inspected *i, json_t **out)
     for (size_t g = 0; g < sl_parquet_row_groups(p); g++) {
         json_t *chunks;
         SL_GO(chunks_json(p, g, &chunks));
-        json_array_append_new(
+        SL_GO(sl_json_append(
             groups,
-            json_pack("{s:I, s:o}", "rows", (json_int_t)sl_parquet_row_group_rows(p, g), "columns", chunks));
+            json_pack("{s:I, s:o}", "rows", (json_int_t)sl_parquet_row_group_rows(p, g), "columns", chunks)));
     }
     *out =
         json_pack("{s:s, s:I, s:I, s:s, s:s, s:O, s:O}", "kind", "parquet", "bytes",

@@ -39,6 +39,12 @@ SL_MUST_USE sl_status sl_avro_schema_text(const sl_type *schema, const char *nam
 SL_MUST_USE sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *data, size_t len, size_t *pos,
                                          sl_batch_builder *out);
 
+/* ---- building JSON ------------------------------------------------------------------------------------- */
+
+/* Take over `value`; NULL, as the constructors of jansson give it without memory, is SL_E_MEMORY, and so is no container. */
+SL_MUST_USE sl_status sl_json_append(json_t *array, json_t *value);
+SL_MUST_USE sl_status sl_json_set(json_t *object, const char *key, json_t *value);
+
 /* ---- compiled schemas: for many values of one schema --------------------------------------------------- */
 
 /* Immutable and thread-safe. The JSON is parsed and its names are resolved once. */

@@ -9,10 +9,16 @@ static sl_status slice_json(const struct scan *s, const struct sl_scan_options *
                             const char *schema, json_t **out)
 {
     json_t *logs = json_array(), *columns = o->columns ? json_array() : json_null();
-    for (size_t i = 0; i < slice->log_count; i++)
-        json_array_append_new(logs, json_string(slice->logs[i]->name));
-    for (size_t i = 0; o->columns && i < o->column_count; i++)
-        json_array_append_new(columns, json_string(o->columns[i]));
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < slice->log_count && !status; i++)
+        status = sl_json_append(logs, json_string(slice->logs[i]->name));
+    for (size_t i = 0; o->columns && i < o->column_count && !status; i++)
+        status = sl_json_append(columns, json_string(o->columns[i]));
+    if (status) {
+        json_decref(logs);
+        json_decref(columns);
+        return status;
+    }
     *out = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:s?, s:s}", "kind", "scan", "partition",
                      slice->group->partition, "file_id", slice->group->file_id, "base",
                      slice->base ? slice->base->name : NULL, "logs", logs, "columns", columns, "where",

@@ -15,19 +15,33 @@ double operation_megabytes(const struct candidate *item, double *read, double *w
     return *read + *write;
 }
 
-static json_t *operation_json(const struct candidate *item)
+/* A log that the plan leaves out is one whose rows nobody sees again once the plan is carried out. */
+static sl_status log_names_json(const struct candidate *item, json_t **out)
+{
+    json_t *logs = json_array();
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < item->log_count && !status; i++)
+        status = sl_json_append(logs, json_string(item->logs[i]->name));
+    if (status)
+        json_decref(logs);
+    else
+        *out = logs;
+    return status;
+}
+
+static sl_status operation_json(const struct candidate *item, json_t **out)
 {
     double read, write, total = operation_megabytes(item, &read, &write);
-    json_t *logs = json_array();
-    for (size_t i = 0; i < item->log_count; i++)
-        json_array_append_new(logs, json_string(item->logs[i]->name));
-    return json_pack("{s:s, s:o, s:s?, s:s, s:s, s:{s:f, s:f, s:f, s:f, s:f}, s:n}", "baseInstantTime",
+    json_t *logs;
+    SL_TRY(log_names_json(item, &logs));
+    *out = json_pack("{s:s, s:o, s:s?, s:s, s:s, s:{s:f, s:f, s:f, s:f, s:f}, s:n}", "baseInstantTime",
                      item->slice->base_instant, "deltaFilePaths", logs, "dataFilePath",
                      item->slice->base ? item->slice->base->name : NULL, "fileId", item->group->file_id,
                      "partitionPath", item->group->partition, "metrics", "TOTAL_LOG_FILES",
                      (double)item->log_count, "TOTAL_LOG_FILES_SIZE", (double)item->log_bytes,
                      "TOTAL_IO_READ_MB", read, "TOTAL_IO_WRITE_MB", write, "TOTAL_IO_MB", total,
                      "bootstrapFilePath");
+    return *out ? SL_OK : sl_nomem();
 }
 
 /* A log compaction names its executor and says that the rows' meta fields stay; they do in a compaction too, although its
@@ -43,12 +57,17 @@ static json_t *strategy_json(enum sl_service service)
 
 sl_status plan_json(enum sl_service service, const struct candidates *c, json_t **out)
 {
-    json_t *operations = json_array();
-    for (size_t i = 0; i < c->count; i++)
-        if (json_array_append_new(operations, operation_json(&c->items[i]))) {
-            json_decref(operations);
-            return sl_nomem();
-        }
+    json_t *operations = json_array(), *operation;
+    sl_status status = SL_OK;
+    for (size_t i = 0; i < c->count && !status; i++) {
+        status = operation_json(&c->items[i], &operation);
+        if (!status)
+            status = sl_json_append(operations, operation);
+    }
+    if (status) {
+        json_decref(operations);
+        return status;
+    }
     *out = json_pack("{s:o, s:{}, s:i, s:o, s:b, s:[]}", "operations", operations, "extraMetadata", "version",
                      2, "strategy", strategy_json(service), "preserveHoodieMetadata",
                      service == SL_LOG_COMPACT, "missingSchedulePartitions");

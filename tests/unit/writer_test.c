@@ -410,6 +410,40 @@ static void spilled_rows_make_one_run(void **state)
     }
 }
 
+/* G-14: rows of a log are inserts where its group is new, updates where it was there before (spec/write-path.md 5.1). */
+static void stats_of_logs(void **state)
+{
+    (void)state;
+    static const char *const one_bucket[] = {"hoodie.bucket.index.num.buckets", "1", NULL};
+    sl_table *read;
+    sl_timeline timeline;
+    create("t", one_bucket);
+    sluice_table *t = open_with("t", early);
+    for (int i = 0; i < 2; i++) {
+        sluice_writer *w = open_writer(t, SLUICE_UPSERT);
+        append_kilobytes(w, 2 * i, 'a', 3);
+        commit(w);
+        sluice_writer_close(w);
+    }
+    sluice_table_close(t);
+    ok(sl_table_open(table_path("t"), NULL, NULL, &read));
+    ok(sl_timeline_load(read, &timeline));
+    assert_int_equal(timeline.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *written;
+        ok(sl_instant_json(read, &timeline.instants[i], SL_COMPLETED, &written));
+        const json_t *stats = json_object_get(json_object_get(written, "partitionToWriteStats"), "a");
+        const json_t *stat = json_array_get(stats, 0);
+        assert_int_equal(json_array_size(stats), 1);
+        assert_int_equal(json_integer_value(json_object_get(stat, "numWrites")), 3);
+        assert_int_equal(json_integer_value(json_object_get(stat, "numInserts")), i ? 0 : 3);
+        assert_int_equal(json_integer_value(json_object_get(stat, "numUpdateWrites")), i ? 3 : 0);
+        json_decref(written);
+    }
+    sl_timeline_free(&timeline);
+    sl_table_close(read);
+}
+
 /* ---- versions and order -------------------------------------------------------------------------------- */
 
 static void make_file(const char *table, char partition, const char *name)
@@ -741,6 +775,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(busy_buckets_go_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_do_not_wait_for_ever, set_up, tear_down),
         cmocka_unit_test_setup_teardown(spilled_rows_make_one_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stats_of_logs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_count_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_flushes_roll_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_fold_in_order, set_up, tear_down),

@@ -86,11 +86,10 @@ SLUICE_API void sluice_free(void *memory);
 
 typedef struct sluice_table sluice_table;
 
-/* Makes an empty table. `schema` (borrowed; a struct) holds the data columns; key, partition and ordering
- * fields, layout, type, index come as options, e.g. "hoodie.table.recordkey.fields", "id". SLUICE_E_EXISTS
- * when there is a table. Types
- * that Spark cannot share are mapped (milli- and nanoseconds to micros, time to long, fixed to binary, uuid to string, small
- * and unsigned integers to larger ones) unless "sluice.keep.types" is "true". */
+/* Makes an empty table. `schema` (borrowed; a struct) holds the data columns; key, partition and ordering fields, layout,
+ * type, index come as options, e.g. "hoodie.table.recordkey.fields", "id". SLUICE_E_EXISTS when there is a table. Types that
+ * Spark cannot share are mapped (milli- and nanoseconds to micros, time to long, fixed to binary, uuid to string, small and
+ * unsigned integers to larger ones) unless "sluice.keep.types" is "true". */
 SLUICE_API int sluice_table_create(const char *uri, const struct ArrowSchema *schema,
                                    const char *const *options, sluice_error *e);
 
@@ -104,7 +103,8 @@ SLUICE_API int sluice_table_create_for(const char *uri, const struct ArrowSchema
 SLUICE_API int sluice_creation_undo(const sluice_creation *c, int *gone, sluice_error *e);
 SLUICE_API void sluice_creation_free(sluice_creation *c); /* changes nothing; NULL is fine */
 
-/* Opens a table; reads its properties only. Settings in `options` go before those stored in the table. */
+/* Opens a table; reads its properties only. Settings in `options` go before those stored in the table. SLUICE_E_NOT_FOUND when
+ * there is none. */
 SLUICE_API int sluice_table_open(const char *uri, const char *const *options, sluice_table **out,
                                  sluice_error *e);
 /* Bytes that the table's operations may take: sluice.memory, or a quarter of the machine. */
@@ -132,8 +132,8 @@ SLUICE_API int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, slu
 SLUICE_API int sluice_table_key_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e);
 
 enum sluice_description {
-    SLUICE_DESCRIBE_INFO, /* object: version, type, layout, keys, columns, sizes, newest instant, who can read
-                             it */
+    /* object: version, type, layout, keys, columns, sizes, newest instant, who can read it */
+    SLUICE_DESCRIBE_INFO,
     SLUICE_DESCRIBE_TIMELINE, /* array of instants, oldest first, with what their commits wrote */
     SLUICE_DESCRIBE_FILES,    /* array of file groups with their slices and files: level, size, rows, keys */
 };
@@ -141,8 +141,8 @@ enum sluice_description {
 SLUICE_API int sluice_table_describe(sluice_table *t, enum sluice_description what, char **out,
                                      sluice_error *e);
 
-/* Undoes an instant: a pending one, or the newest completed write. `instant_out` (32 bytes, may be NULL) gets
- * the rollback's own. */
+/* Undoes an instant: a pending one, or the newest completed write. `instant_out` (32 bytes) gets the rollback's own,
+ * *files_deleted counts the data files; both may be NULL. */
 SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out,
                                      uint64_t *files_deleted, sluice_error *e);
 
@@ -152,7 +152,7 @@ SLUICE_API int sluice_table_rollback(sluice_table *t, const char *instant, char 
  * What is wrong is a finding, not a failure of the call; what the system did not let us look at (too many open files, no
  * permission) is unchecked. Changes nothing. */
 SLUICE_API int sluice_table_doctor(sluice_table *t, int deep, char **json, sluice_error *e);
-/* Rolls back what dead writers left, as the next write would. */
+/* Rolls back what dead writers left, as the next write would; *rolled_back (may be NULL) counts their instants. */
 SLUICE_API int sluice_table_repair(sluice_table *t, uint64_t *rolled_back, sluice_error *e);
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -169,8 +169,8 @@ enum sluice_operation {
 
 typedef struct sluice_commit_info {
     size_t size;
-    char instant[32];      /* requested time; "" when there was nothing to write */
-    char completed[32];    /* completion time */
+    char instant[32];      /* requested time, yyyyMMddHHmmssSSS; "" when there was nothing to write */
+    char completed[32];    /* completion time, likewise */
     char action[32];       /* "commit", "deltacommit", "replacecommit", "compaction" */
     uint64_t rows_in;      /* rows appended; compaction: log records read */
     uint64_t rows_written; /* rows in the new files */
@@ -223,9 +223,8 @@ SLUICE_API int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_err
 SLUICE_API int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e); /* base files only */
 /* So many rows at most (SLUICE_E_INPUT below 0). */
 SLUICE_API int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e);
-/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time.
- * get_next returns an errno value on failure and get_last_error the
- * message; a line "hint: ..." may follow. */
+/* Opens the rows: merged, filtered, in no fixed order unless there is a limit. One stream at a time. get_next returns an
+ * errno value on failure and get_last_error the message; a line "hint: ..." may follow. */
 SLUICE_API int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows, sluice_error *e);
 
 typedef struct sluice_scan_stats {
@@ -278,7 +277,8 @@ typedef struct sluice_job sluice_job;
 /* What a service would do now: JSON text, to be freed by sluice_free; nothing changes. */
 SLUICE_API int sluice_service_preview(sluice_table *t, enum sluice_service service, char **json,
                                       sluice_error *e);
-/* Puts a plan on the timeline. `instant` (32 bytes) gets its time, "" when there is nothing to do. */
+/* Puts a plan on the timeline. `instant` (32 bytes) gets its time, "" when there is nothing to do; *tasks (may be NULL) counts
+ * its operations, one a file group. */
 SLUICE_API int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant,
                                        uint64_t *tasks, sluice_error *e);
 /* Schedules (unless `instant` names a plan, or an older plan waits that nobody works on), runs all tasks here, commits. */
@@ -371,11 +371,11 @@ SLUICE_API int sluice_input_open(const char *path, const sluice_input_options *o
                                  struct ArrowArrayStream *out, sluice_error *e);
 
 enum sluice_text {
-    SLUICE_TEXT_CANONICAL,
+    SLUICE_TEXT_CANONICAL, /* JSON lines in one form a value, sorted, members of structs by name: to compare tables */
     SLUICE_TEXT_JSONL,
-    SLUICE_TEXT_CSV,
-    SLUICE_TEXT_TABLE,
-    SLUICE_TEXT_COUNT
+    SLUICE_TEXT_CSV,   /* names in the first line */
+    SLUICE_TEXT_TABLE, /* for a terminal */
+    SLUICE_TEXT_COUNT  /* only the number of rows */
 };
 typedef struct sluice_output_options {
     size_t size;
@@ -384,17 +384,18 @@ typedef struct sluice_output_options {
     int64_t max_rows; /* SLUICE_TEXT_TABLE: rows to show; the rest is counted; 0: 100 */
 } sluice_output_options;
 /* Renders a stream (consumed and released) as text, piece by piece; a `write` that does not return 0 ends it.
- * Canonical rows are sorted, spilling as needed. *rows (may be NULL) counts them. */
+ * Canonical rows are sorted, spilling as needed. *row_count (may be NULL) counts them. */
 SLUICE_API int sluice_output_text(struct ArrowArrayStream *rows, const sluice_output_options *options,
                                   int (*write)(void *context, const char *text, size_t len), void *context,
                                   uint64_t *row_count, sluice_error *e);
-/* Writes a stream (consumed and released) as one Parquet file. */
+/* Writes a stream (consumed and released) as one new Parquet file; SLUICE_E_EXISTS when there is a file. *row_count may be
+ * NULL. */
 SLUICE_API int sluice_output_parquet(struct ArrowArrayStream *rows, const char *path, uint64_t *row_count,
                                      sluice_error *e);
 
-/* Structure of a Parquet, Avro, timeline or properties file as JSON text (free by sluice_free); its rows as a
- * stream. */
+/* Structure of a Parquet, Avro, timeline or properties file as JSON text, to be freed by sluice_free. */
 SLUICE_API int sluice_inspect(const char *path, char **json, sluice_error *e);
+/* The rows of one, as they lie there; SLUICE_E_UNSUPPORTED when such files have none. */
 SLUICE_API int sluice_inspect_rows(const char *path, struct ArrowArrayStream *rows, sluice_error *e);
 
 /* Every setting: JSON array of key, type, default, meaning; free by sluice_free. */

@@ -14,7 +14,7 @@ int sluice_table_repair(sluice_table *t, uint64_t *rolled_back, sluice_error *e)
 {
     size_t count;
     sl_status status = sl_doctor_repair(t->table, &count);
-    if (!status)
+    if (!status && rolled_back)
         *rolled_back = count;
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }

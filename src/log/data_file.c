@@ -120,13 +120,25 @@ static bool parse_inline(const char *name, struct sl_file_name *out)
     return !*s.at;
 }
 
+/* What Hudi's own pattern of base files allows in a part, [a-zA-Z0-9-]. */
+static bool is_plain_part(const char *text)
+{
+    for (; *text; text++) {
+        char lower = (char)(*text | 0x20);
+        if (!(lower >= 'a' && lower <= 'z') && !(*text >= '0' && *text <= '9') && *text != '-')
+            return false;
+    }
+    return true;
+}
+
 static bool parse_base(const char *name, struct sl_file_name *out)
 {
     struct scan s = {name};
     if (!take_until(&s, "._", out->file_id, sizeof out->file_id) || !take_char(&s, '_') ||
         !take_until(&s, "._", out->token, sizeof out->token) || !take_char(&s, '_') ||
         !take_digits(&s, out->instant, sizeof out->instant) || !take_char(&s, '.') ||
-        !take_until(&s, ".", out->format, sizeof out->format) || *s.at)
+        !take_until(&s, ".", out->format, sizeof out->format) || *s.at || !is_plain_part(out->file_id) ||
+        !is_plain_part(out->token))
         return false;
     out->kind = SL_FILE_BASE;
     return true;

@@ -49,6 +49,9 @@ static void classifies_names(void **state)
         {"." UUID "-0_1-0-1_" TIME ".parquet.crc", SL_FILE_OTHER, "", "", 0, ""},
         {UUID "-0_1-0-1_" TIME ".parquet.0f0e", SL_FILE_OTHER, "", "", 0, ""},
         {UUID "-0_1-0_" TIME "_x.log.parquet", SL_FILE_OTHER, "", "", 0, ""},
+        {"a+b-0_1-0-1_" TIME ".parquet", SL_FILE_OTHER, "", "", 0,
+         ""}, /* Hudi sees no base file there either */
+        {"ab-0_1 0 1_" TIME ".parquet", SL_FILE_OTHER, "", "", 0, ""},
         {"_SUCCESS", SL_FILE_OTHER, "", "", 0, ""},
         {"", SL_FILE_OTHER, "", "", 0, ""},
         {"." UUID "-0_" TIME ".log.99999999999_0-18-14", SL_FILE_OTHER, "", "", 0, ""},

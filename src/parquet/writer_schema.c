@@ -119,100 +119,114 @@ static void set_physical(struct write_leaf *leaf, enum parquet_physical physical
     leaf->order = order;
 }
 
-/* Fills physical type, order and annotations. Field widths come from the type's constructor, but are checked
- * here once more, as everything below relies on them. */
-static sl_status describe_leaf(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
-                               struct parquet_schema_element *e)
+/* Whether the type is one of those that a row of the table says all of. */
+static bool describe_number(const sl_type *type, struct write_leaf *leaf, struct parquet_schema_element *e)
 {
-    leaf->type = type;
+    static const struct number {
+        enum parquet_physical physical;
+        int32_t width;
+        enum write_kind kind;
+        enum write_order order;
+        int32_t bits; /* 0: without a logical type */
+        bool is_signed;
+        int32_t converted;
+    } numbers[] = {
+        [SL_BOOL] = {PARQUET_BOOLEAN, 0, WRITE_BOOL, ORDER_BOOL, 0, false, 0},
+        [SL_INT8] = {PARQUET_INT32, 4, WRITE_FROM_INT8, ORDER_INT32, 8, true, PARQUET_CONVERTED_INT_8},
+        [SL_INT16] = {PARQUET_INT32, 4, WRITE_FROM_INT16, ORDER_INT32, 16, true, PARQUET_CONVERTED_INT_16},
+        [SL_INT32] = {PARQUET_INT32, 4, WRITE_WORD32, ORDER_INT32, 0, false, 0},
+        [SL_INT64] = {PARQUET_INT64, 8, WRITE_WORD64, ORDER_INT64, 0, false, 0},
+        [SL_UINT8] = {PARQUET_INT32, 4, WRITE_FROM_UINT8, ORDER_UINT32, 8, false, PARQUET_CONVERTED_UINT_8},
+        [SL_UINT16] = {PARQUET_INT32, 4, WRITE_FROM_UINT16, ORDER_UINT32, 16, false,
+                       PARQUET_CONVERTED_UINT_16},
+        [SL_UINT32] = {PARQUET_INT32, 4, WRITE_WORD32, ORDER_UINT32, 32, false, PARQUET_CONVERTED_UINT_32},
+        [SL_UINT64] = {PARQUET_INT64, 8, WRITE_WORD64, ORDER_UINT64, 64, false, PARQUET_CONVERTED_UINT_64},
+        [SL_FLOAT] = {PARQUET_FLOAT, 4, WRITE_WORD32, ORDER_FLOAT, 0, false, 0},
+        [SL_DOUBLE] = {PARQUET_DOUBLE, 8, WRITE_WORD64, ORDER_DOUBLE, 0, false, 0},
+    };
+    if ((size_t)type->id >= sizeof numbers / sizeof *numbers ||
+        (numbers[type->id].width == 0 && type->id != SL_BOOL))
+        return false;
+    const struct number *n = &numbers[type->id];
+    set_physical(leaf, n->physical, n->width, n->kind, n->order);
+    if (n->bits)
+        set_integer(e, n->bits, n->is_signed, n->converted);
+    return true;
+}
+
+/* Always FIXED: Spark upserts corrupt decimals kept in INT32 or INT64 (spec/parquet.md 8). */
+static sl_status describe_decimal(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
+                                  struct parquet_schema_element *e)
+{
+    int32_t width = type->width ? type->width : sl_decimal_bytes(type->precision);
+    if (width < sl_decimal_bytes(type->precision))
+        return refuse(w, "the decimal's fixed form is too narrow for its precision");
+    set_physical(leaf, PARQUET_FIXED, width, WRITE_DECIMAL, ORDER_DECIMAL);
+    set_converted(e, PARQUET_LOGICAL_DECIMAL, PARQUET_CONVERTED_DECIMAL);
+    e->has_scale = e->has_precision = true;
+    e->scale = e->logical.scale = type->scale;
+    e->precision = e->logical.precision = type->precision;
+    return SL_OK;
+}
+
+static sl_status describe_fixed(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
+                                struct parquet_schema_element *e)
+{
+    if (type->width <= 0)
+        return refuse(w, "a fixed type without bytes cannot be written to Parquet");
+    set_physical(leaf, PARQUET_FIXED, type->width, WRITE_FIXED, ORDER_FIXED);
+    if (type->annotation == SL_UUID && type->width == 16)
+        e->logical.kind = PARQUET_LOGICAL_UUID;
+    return SL_OK;
+}
+
+static sl_status describe_other(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
+                                struct parquet_schema_element *e)
+{
     switch (type->id) {
-    case SL_BOOL:
-        set_physical(leaf, PARQUET_BOOLEAN, 0, WRITE_BOOL, ORDER_BOOL);
-        break;
-    case SL_INT8:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_FROM_INT8, ORDER_INT32);
-        set_integer(e, 8, true, PARQUET_CONVERTED_INT_8);
-        break;
-    case SL_INT16:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_FROM_INT16, ORDER_INT32);
-        set_integer(e, 16, true, PARQUET_CONVERTED_INT_16);
-        break;
-    case SL_INT32:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_WORD32, ORDER_INT32);
-        break;
-    case SL_INT64:
-        set_physical(leaf, PARQUET_INT64, 8, WRITE_WORD64, ORDER_INT64);
-        break;
-    case SL_UINT8:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_FROM_UINT8, ORDER_UINT32);
-        set_integer(e, 8, false, PARQUET_CONVERTED_UINT_8);
-        break;
-    case SL_UINT16:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_FROM_UINT16, ORDER_UINT32);
-        set_integer(e, 16, false, PARQUET_CONVERTED_UINT_16);
-        break;
-    case SL_UINT32:
-        set_physical(leaf, PARQUET_INT32, 4, WRITE_WORD32, ORDER_UINT32);
-        set_integer(e, 32, false, PARQUET_CONVERTED_UINT_32);
-        break;
-    case SL_UINT64:
-        set_physical(leaf, PARQUET_INT64, 8, WRITE_WORD64, ORDER_UINT64);
-        set_integer(e, 64, false, PARQUET_CONVERTED_UINT_64);
-        break;
     case SL_HALF:
         set_physical(leaf, PARQUET_FIXED, 2, WRITE_FIXED, ORDER_HALF);
         e->logical.kind = PARQUET_LOGICAL_FLOAT16;
-        break;
-    case SL_FLOAT:
-        set_physical(leaf, PARQUET_FLOAT, 4, WRITE_WORD32, ORDER_FLOAT);
-        break;
-    case SL_DOUBLE:
-        set_physical(leaf, PARQUET_DOUBLE, 8, WRITE_WORD64, ORDER_DOUBLE);
-        break;
-    case SL_DECIMAL: {
-        /* Always FIXED: Spark upserts corrupt decimals kept in INT32 or INT64 (spec/parquet.md 8). */
-        int32_t width = type->width ? type->width : sl_decimal_bytes(type->precision);
-        if (width < sl_decimal_bytes(type->precision))
-            return refuse(w, "the decimal's fixed form is too narrow for its precision");
-        set_physical(leaf, PARQUET_FIXED, width, WRITE_DECIMAL, ORDER_DECIMAL);
-        set_converted(e, PARQUET_LOGICAL_DECIMAL, PARQUET_CONVERTED_DECIMAL);
-        e->has_scale = e->has_precision = true;
-        e->scale = e->logical.scale = type->scale;
-        e->precision = e->logical.precision = type->precision;
-        break;
-    }
+        return SL_OK;
+    case SL_DECIMAL:
+        return describe_decimal(w, type, leaf, e);
     case SL_DATE:
         set_physical(leaf, PARQUET_INT32, 4, WRITE_WORD32, ORDER_INT32);
         set_converted(e, PARQUET_LOGICAL_DATE, PARQUET_CONVERTED_DATE);
-        break;
+        return SL_OK;
     case SL_TIME:
         if (type->unit == SL_MILLIS)
             set_physical(leaf, PARQUET_INT32, 4, WRITE_WORD32, ORDER_INT32);
         else
             set_physical(leaf, PARQUET_INT64, 8, WRITE_WORD64, ORDER_INT64);
         set_time(e, PARQUET_LOGICAL_TIME, type);
-        break;
+        return SL_OK;
     case SL_TIMESTAMP:
         set_physical(leaf, PARQUET_INT64, 8, WRITE_WORD64, ORDER_INT64);
         set_time(e, PARQUET_LOGICAL_TIMESTAMP, type);
-        break;
+        return SL_OK;
     case SL_STRING:
     case SL_BINARY:
         set_physical(leaf, PARQUET_BYTE_ARRAY, 0, WRITE_BYTES, ORDER_BYTES);
         set_annotation(e, leaf, type);
-        break;
+        return SL_OK;
     case SL_FIXED:
-        if (type->width <= 0)
-            return refuse(w, "a fixed type without bytes cannot be written to Parquet");
-        set_physical(leaf, PARQUET_FIXED, type->width, WRITE_FIXED, ORDER_FIXED);
-        if (type->annotation == SL_UUID && type->width == 16)
-            e->logical.kind = PARQUET_LOGICAL_UUID;
-        break;
+        return describe_fixed(w, type, leaf, e);
     case SL_NULL:
         return refuse(w, "a column of type null cannot be written to Parquet");
     default:
         return sl_internal("type %d is not a leaf", (int)type->id);
     }
+}
+
+/* Fills physical type, order and annotations. Field widths come from the type's constructor, but are checked
+ * here once more, as everything below relies on them. */
+static sl_status describe_leaf(struct schema_walk *w, const sl_type *type, struct write_leaf *leaf,
+                               struct parquet_schema_element *e)
+{
+    leaf->type = type;
+    if (!describe_number(type, leaf, e))
+        SL_TRY(describe_other(w, type, leaf, e));
     e->has_type = true;
     e->type = leaf->physical;
     e->type_length = leaf->physical == PARQUET_FIXED ? leaf->width : 0;

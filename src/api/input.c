@@ -127,6 +127,8 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->options.idle_ms = in->idle_ms;
     o->budget.limit = in->memory ? (size_t)in->memory : (size_t)(sl_memory_total() / 4);
     o->runtime.budget = &o->budget;
+    if (in->table)
+        o->runtime.cancel = in->table->runtime.cancel;
     o->options.runtime = &o->runtime;
     o->options.waited = in->waited;
     o->options.present_only = in->idle_ms > 0;

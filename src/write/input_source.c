@@ -14,7 +14,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { RAW_BYTES = 256 * 1024 };
+enum { RAW_BYTES = 256 * 1024, CANCEL_MS = 100 };
 enum codec { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
 
 struct input_source {
@@ -24,7 +24,8 @@ struct input_source {
     uint64_t offset;
     int fd;
     bool owns_fd;
-    double *waited; /* grows by the seconds that the descriptor was waited for; NULL: nobody counts */
+    const sl_runtime *runtime; /* may be NULL; whether to stop */
+    double *waited;            /* grows by the seconds that the descriptor was waited for; NULL: nobody counts */
     enum codec codec;
     uint8_t *raw; /* compressed bytes, or the first ones that told that there is no compression */
     size_t raw_at, raw_end;
@@ -43,11 +44,26 @@ static void count_wait(const struct input_source *s, double since)
         *s->waited += sl_monotonic() - since;
 }
 
+/* Who can be cancelled waits in pieces: a signal may come just before the read, or to another thread. */
+static sl_status wait_or_stop(const struct input_source *s)
+{
+    struct pollfd input = {.fd = s->fd, .events = POLLIN};
+    int n = 0;
+    while (s->runtime && s->runtime->cancel && n == 0) {
+        SL_TRY(sl_check_cancel(s->runtime));
+        n = poll(&input, 1, CANCEL_MS);
+        if (n < 0 && errno == EINTR)
+            n = 0; /* other failures are the read's to tell */
+    }
+    return SL_OK;
+}
+
 /* What there is, at least a byte. */
 static sl_status read_descriptor(struct input_source *s, void *out, size_t len, size_t *got)
 {
     double begun = sl_monotonic();
     ssize_t n;
+    SL_TRY(wait_or_stop(s));
     do
         n = read(s->fd, out, len);
     while (n < 0 && errno == EINTR);
@@ -240,6 +256,7 @@ sl_status input_source_open(const char *path, const struct sl_input_options *opt
     sl_status status;
     SL_NEW(s);
     s->waited = options->waited;
+    s->runtime = options->runtime;
     if (!(s->name = sl_strdup(is_stdin(path) ? "standard input" : path)) ||
         !(s->raw = sl_malloc(RAW_BYTES))) {
         status = sl_nomem();

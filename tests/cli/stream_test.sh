@@ -101,6 +101,22 @@ err_has 'nothing half-done is visible'
 count_is 10 "region='jakarta'"
 nothing_is_left
 
+begin 'a signal ends a silent input without triggers, too'
+for region in "" jeddah; do
+    "$SLUICE" upsert t - --input-format jsonl <pipe >"$out" 2>"$err" &
+    writer=$!
+    exec 7>pipe
+    [ -z "$region" ] || rows 1 2 "$region" >&7
+    sleep 0.3
+    kill -TERM $writer
+    wait_until "! kill -0 $writer 2>/dev/null"
+    wait $writer
+    status_is 130 $?
+    exec 7>&-
+done
+count_is 0 "region='jeddah'"
+nothing_is_left
+
 begin 'a death: the next writer clears up'
 "$SLUICE" upsert t - --input-format jsonl --commit-rows 1000 -c sluice.flush.bucket.bytes=1 <pipe >"$out" 2>"$err" &
 writer=$!

@@ -29,7 +29,7 @@ ALL_CFLAGS := $(STD) $(WARN) $(FLAGS_$(MODE)) -fPIC -fvisibility=hidden -Isrc -I
 LIBS    := -lzstd -lsnappy -llz4 -ldeflate -lbrotlidec -lxxhash -ljansson -lz -lpthread -lm
 LDFLAGS ?=
 ALL_LDFLAGS := $(filter -fsanitize=%,$(FLAGS_$(MODE))) $(LDFLAGS)
-# The command has inside what comes as an archive: to load ten shared libraries takes it a millisecond, and it is often done in six.
+# The command has inside what comes as an archive: to load ten shared libraries takes a millisecond, a sixth of a lookup.
 archive   = $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))
 inside    = $(foreach l,$(1),$(or $(call archive,$(l)),-l$(l)))
 SNAPPY    = $(if $(call archive,stdc++),$(call inside,snappy stdc++) -static-libgcc,-lsnappy)

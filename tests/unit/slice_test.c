@@ -440,18 +440,20 @@ static void put_foreign(const struct test_table *t, const char *name, const char
     sl_output *output;
     sl_parquet_writer *w;
     struct sl_parquet_written written;
-    sl_batch *rows = rows_of(schema.full, lines);
+    struct sl_parquet_write_options options = {.created_by = "another", .row_group_bytes = 1};
     OK(sl_output_to_buf(&bytes, &output));
-    OK(sl_parquet_writer_new(output, schema.full, &(struct sl_parquet_write_options){.created_by = "another"},
-                             &w));
-    OK(sl_parquet_writer_write(w, rows));
+    OK(sl_parquet_writer_new(output, schema.full, &options, &w));
+    for (; *lines; lines++) { /* a row group each, so a batch each */
+        sl_batch *row = rows_of(schema.full, (const char *const[]){*lines, NULL});
+        OK(sl_parquet_writer_write(w, row));
+        sl_batch_unref(row);
+    }
     for (size_t i = 0; pairs && pairs[i]; i += 2)
         OK(sl_parquet_writer_key_value(w, pairs[i], pairs[i + 1]));
     OK(sl_parquet_writer_finish(w, &written));
     OK(sl_output_finish(output));
     put_bytes(t, name, bytes.data, bytes.len);
     sl_buf_free(&bytes);
-    sl_batch_unref(rows);
     sl_write_schema_free(&schema);
 }
 

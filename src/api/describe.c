@@ -5,13 +5,9 @@
 
 sl_status api_json_text(json_t *json, char **out)
 {
-    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    sl_status status = sl_json_text(json, out);
     json_decref(json);
-    if (!text)
-        return sl_nomem();
-    *out = sl_strdup(text); /* so that sluice_free fits, whatever allocator jansson uses */
-    free(text);
-    return *out ? SL_OK : sl_nomem();
+    return status;
 }
 
 /* The array as far as it was filled, NULL after a failure. */
@@ -283,25 +279,31 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
+/* What JSON can hold. */
+static bool is_text(const char *text) { return sl_utf8_valid_prefix(text, strlen(text)) == strlen(text); }
+
 /* Rows and key range from the footer; a file that cannot be read says so instead. */
 static sl_status footer_facts(const sl_table *table, const char *relative, json_t *entry)
 {
     sl_source *source;
     sl_status status = sl_source_open(table, relative, NULL, &source);
+    if (sl_status_code(status) == SL_E_MEMORY) /* says nothing about the file */
+        return status;
     if (status) {
-        json_object_set_new(entry, "error", json_string(sl_status_message(status)));
+        sl_status told = sl_json_set(entry, "error", json_string(sl_status_message(status)));
         sl_status_free(status);
-        return SL_OK;
+        return told;
     }
     const char *min = sl_parquet_key_value(source->parquet, "hoodie_min_record_key"),
                *max = sl_parquet_key_value(source->parquet, "hoodie_max_record_key");
-    json_object_set_new(entry, "rows", json_integer(sl_parquet_rows(source->parquet)));
-    if (min && max) {
-        json_object_set_new(entry, "min_key", json_string(min));
-        json_object_set_new(entry, "max_key", json_string(max));
+    status = sl_json_set(entry, "rows", json_integer(sl_parquet_rows(source->parquet)));
+    if (!status && min && max && is_text(min) && is_text(max)) {
+        status = sl_json_set(entry, "min_key", json_string(min));
+        if (!status)
+            status = sl_json_set(entry, "max_key", json_string(max));
     }
     sl_source_unref(source);
-    return SL_OK;
+    return status;
 }
 
 static sl_status file_json(const sl_table *table, const char *partition, const sl_data_file *f, json_t **out)

@@ -44,6 +44,7 @@ SL_MUST_USE sl_status sl_avro_decode_row(const sl_type *schema, const uint8_t *d
 /* Take over `value`; NULL, as the constructors of jansson give it without memory, is SL_E_MEMORY, and so is no container. */
 SL_MUST_USE sl_status sl_json_append(json_t *array, json_t *value);
 SL_MUST_USE sl_status sl_json_set(json_t *object, const char *key, json_t *value);
+SL_MUST_USE sl_status sl_json_text(const json_t *json, char **out); /* compact; the caller's */
 
 /* ---- compiled schemas: for many values of one schema --------------------------------------------------- */
 

@@ -212,9 +212,8 @@ sl_status sl_avro_container_read(const void *data, size_t len, json_t **records,
 static sl_status header_write(const json_t *schema, const uint8_t *sync, sl_buf *out)
 {
     static const char key[] = "avro.schema";
-    char *text = json_dumps(schema, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (!text)
-        return sl_nomem();
+    char *text;
+    SL_TRY(sl_json_text(schema, &text));
     sl_status status;
     SL_GO(sl_buf_append(out, magic, sizeof magic));
     SL_GO(avro_write_long(out, 1));
@@ -225,7 +224,7 @@ static sl_status header_write(const json_t *schema, const uint8_t *sync, sl_buf 
     SL_GO(avro_write_long(out, 0));
     SL_GO(sl_buf_append(out, sync, SYNC_BYTES));
 done:
-    free(text); /* jansson's own malloc */
+    sl_free(text);
     return status;
 }
 

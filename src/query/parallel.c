@@ -5,8 +5,10 @@
 #include "query/query.h"
 #include <pthread.h>
 
-/* A few batches ahead of the consumer: enough to keep the threads busy, little memory. */
-#define QUEUE_BATCHES     16
+/* A batch or two of each thread ahead of the consumer: enough to keep the threads busy. The memory of more would not be in
+ * the caches when it is used again. */
+#define BATCHES_A_THREAD  2
+#define QUEUE_BATCHES     64
 #define QUEUE_SHARE       8 /* of the memory budget */
 #define QUEUE_BYTES_LEAST ((size_t)1 << 20)
 
@@ -20,7 +22,7 @@ struct parallel {
     pthread_mutex_t mutex;
     pthread_cond_t filled, drained;
     sl_batch *queue[QUEUE_BATCHES];
-    size_t head, count;
+    size_t head, count, most;
     size_t bytes, bytes_max; /* of the batches in it; one larger than that stands alone */
     size_t next_source;
     bool stop;
@@ -53,7 +55,7 @@ static sl_status single_next(sl_stream *self, sl_batch **out)
 
 static bool has_room(const struct parallel *p, size_t bytes)
 {
-    return p->count == 0 || (p->count < QUEUE_BATCHES && p->bytes + bytes <= p->bytes_max);
+    return p->count == 0 || (p->count < p->most && p->bytes + bytes <= p->bytes_max);
 }
 
 /* False when the consumer is gone or another thread failed; the batch is then dropped. */
@@ -205,6 +207,7 @@ sl_status sl_parallel_stream(const struct sl_parallel_source *source, unsigned t
     p->runtime = runtime;
     p->bytes_max = sl_budget_share(runtime->budget, QUEUE_SHARE, QUEUE_BYTES_LEAST, SIZE_MAX);
     p->threads = threads < source->count ? threads : (unsigned)source->count;
+    p->most = p->threads < QUEUE_BATCHES / BATCHES_A_THREAD ? BATCHES_A_THREAD * p->threads : QUEUE_BATCHES;
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->filled, NULL);
     pthread_cond_init(&p->drained, NULL);

@@ -302,6 +302,59 @@ sl_status sl_builder_close(sl_builder *b)
     return SL_OK;
 }
 
+/* ---- taking back --------------------------------------------------------------------------------------- */
+
+/* Rows behind the end of the bitmap are valid: so must be the bits behind the last row. */
+static void validity_truncate(sl_builder *b, int64_t length)
+{
+    size_t bytes = bitmap_bytes(length);
+    if (b->validity.size > bytes)
+        b->validity.size = bytes;
+    int64_t covered = (int64_t)b->validity.size * 8;
+    if (covered > length) {
+        column_bits_fill(b->validity.data, length, covered - length, true);
+        covered = length;
+    }
+    b->null_count = covered ? covered - column_bits_count(b->validity.data, 0, covered) : 0;
+}
+
+/* Where the values of the first rows end: bytes of text, or elements. */
+static int64_t offsets_truncate(sl_builder *b, int64_t length)
+{
+    if (b->offsets.size == 0)
+        return 0;
+    b->offsets.size = ((size_t)length + 1) * sizeof(int32_t);
+    return load_le32(b->offsets.data + (size_t)length * sizeof(int32_t));
+}
+
+/* Children of a value that was never closed are ahead of it. */
+static void builder_truncate(sl_builder *b, int64_t length)
+{
+    const enum sl_type_id id = b->type->id;
+    int64_t end = length;
+    if (id == SL_NULL)
+        b->null_count = length;
+    else
+        validity_truncate(b, length);
+    if (sl_type_has_offsets(b->type))
+        end = offsets_truncate(b, length);
+    if (id == SL_STRING || id == SL_BINARY)
+        b->values.size = (size_t)end;
+    else if (id == SL_BOOL)
+        b->values.size = bitmap_bytes(length);
+    else
+        b->values.size = (size_t)length * b->value_bytes;
+    for (size_t i = 0; i < b->child_count; i++)
+        builder_truncate(b->children[i], end);
+    b->length = length;
+}
+
+void sl_batch_builder_truncate(sl_batch_builder *b, int64_t rows)
+{
+    for (size_t i = 0; i < b->schema->field_count; i++)
+        builder_truncate(b->columns[i], rows);
+}
+
 /* ---- the result ---------------------------------------------------------------------------------------- */
 
 int64_t sl_builder_length(const sl_builder *b) { return b->length; }

@@ -232,6 +232,8 @@ size_t sl_batch_builder_allocated(const sl_batch_builder *b); /* memory that it 
 size_t sl_batch_builder_bytes(const sl_batch_builder *b);
 SL_MUST_USE sl_status sl_batch_builder_append_range(sl_batch_builder *b, const sl_batch *src, int64_t from, int64_t count);
 SL_MUST_USE sl_status sl_batch_builder_finish(sl_batch_builder *b, sl_batch **out);
+/* Takes back all behind the first `rows` rows, also what a row that failed half-way left in some of the columns. */
+void sl_batch_builder_truncate(sl_batch_builder *b, int64_t rows);
 void sl_batch_builder_free(sl_batch_builder *b); /* zero-initialised is fine */
 
 /* ---- order, casts, text -------------------------------------------------------------------------------- */

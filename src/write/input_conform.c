@@ -13,9 +13,10 @@ struct conform_stream {
     struct sl_input_options options;
     struct input_owner owner;
     char *name;
-    int *source;     /* column of the wanted schema -> column of the input, -1: null */
-    uint64_t rows;   /* before the current batch */
-    bool check_utf8; /* of inputs that do not promise it */
+    int *source;         /* column of the wanted schema -> column of the input, -1: null */
+    uint64_t rows;       /* before the current batch */
+    sl_status held_back; /* what is wrong with the row behind those that were handed out */
+    bool check_utf8;     /* of inputs that do not promise it */
 };
 
 void input_owner_free(struct input_owner *owner)
@@ -52,24 +53,34 @@ static sl_status column_failed(const struct conform_stream *s, const sl_field *f
     return sl_context(sl_at_row(why, row < 0 ? row : (int64_t)s->rows + row + 1), "%s", s->name);
 }
 
+static sl_status conform_column(const struct conform_stream *s, const sl_batch *batch, size_t i,
+                                sl_array **out)
+{
+    const sl_field *field = &s->stream.schema->fields[i];
+    if (s->source[i] < 0)
+        return sl_array_nulls(field->type, batch->rows, out);
+    sl_status status = convert_column(s, batch->columns[s->source[i]], field, out);
+    return status ? column_failed(s, field, status) : SL_OK;
+}
+
+/* Of two failures the one of the earlier row. Failures that are of no row go first. Both are taken over. */
+static sl_status earlier_failure(sl_status a, sl_status b)
+{
+    bool is_a = !b || (a && sl_status_row(a) <= sl_status_row(b));
+    sl_status_free(is_a ? b : a);
+    return is_a ? a : b;
+}
+
 static sl_status conform_batch(const struct conform_stream *s, const sl_batch *batch, sl_batch **out)
 {
     const sl_type *schema = s->stream.schema;
     sl_array **columns;
     SL_NEW_ARRAY(columns, schema->field_count);
     sl_status status = SL_OK;
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const sl_field *field = &schema->fields[i];
-        if (s->source[i] < 0) {
-            SL_GO(sl_array_nulls(field->type, batch->rows, &columns[i]));
-            continue;
-        }
-        status = convert_column(s, batch->columns[s->source[i]], field, &columns[i]);
-        if (status != SL_OK) {
-            status = column_failed(s, field, status);
-            goto done;
-        }
-    }
+    for (size_t i = 0; i < schema->field_count; i++)
+        status = earlier_failure(status, conform_column(s, batch, i, &columns[i]));
+    if (status)
+        goto done;
     status = sl_batch_new(schema, batch->rows, columns, out);
     memset(columns, 0, schema->field_count * sizeof *columns); /* they were taken over */
 done:
@@ -79,10 +90,36 @@ done:
     return status;
 }
 
+/* Rows before the one that failed are handed out before that is said, as whoever takes them may find fault with one of them.
+ * Takes over `why`. */
+static sl_status conform_good_rows(struct conform_stream *s, const sl_batch *batch, sl_status why,
+                                   sl_batch **out)
+{
+    sl_batch *good;
+    int64_t count = sl_status_row(why) - 1 - (int64_t)s->rows;
+    if (sl_status_code(why) != SL_E_INPUT || count <= 0 || count >= batch->rows)
+        return why;
+    sl_status status = sl_batch_copy(batch, 0, count, &good);
+    if (!status) {
+        status = conform_batch(s, good, out);
+        sl_batch_unref(good);
+    }
+    if (status)
+        sl_status_free(why);
+    else
+        s->held_back = why;
+    return status;
+}
+
 static sl_status conform_next(sl_stream *self, sl_batch **out)
 {
     struct conform_stream *s = (struct conform_stream *)self;
     sl_batch *batch = NULL;
+    if (s->held_back) {
+        sl_status status = s->held_back;
+        s->held_back = SL_OK;
+        return status;
+    }
     SL_TRY(sl_check_cancel(s->options.runtime));
     SL_TRY_CTX(sl_stream_next(s->in, &batch), "%s", s->name);
     if (!batch) {
@@ -90,6 +127,8 @@ static sl_status conform_next(sl_stream *self, sl_batch **out)
         return SL_OK;
     }
     sl_status status = conform_batch(s, batch, out);
+    if (status)
+        status = conform_good_rows(s, batch, status, out);
     s->rows += (uint64_t)batch->rows;
     sl_batch_unref(batch);
     return status;
@@ -101,6 +140,7 @@ static void conform_close(sl_stream *self)
     sl_type_unref(s->stream.schema);
     sl_stream_close(s->in);
     input_owner_free(&s->owner);
+    sl_status_free(s->held_back);
     sl_free(s->source);
     sl_free(s->name);
     sl_free(s);

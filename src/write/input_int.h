@@ -79,8 +79,9 @@ struct text_input {
     struct text_reader reader;
     struct sl_input_options options; /* with the defaults filled in */
     sl_batch_builder rows, chunk;
-    size_t batch_bytes; /* of text: a batch of long rows ends early */
-    int64_t handed_out; /* rows so far */
+    size_t batch_bytes;  /* of text: a batch of long rows ends early */
+    int64_t handed_out;  /* rows so far */
+    sl_status held_back; /* what is wrong with the row behind those that were handed out */
     bool failed;
 };
 /* Opens reader and options of `in`, whose memory is zero and whose format is set. */

@@ -222,23 +222,38 @@ static int64_t batch_room(const struct text_input *in)
     return in->options.batch_rows - in->handed_out % in->options.batch_rows;
 }
 
-/* The plain way: the first bad row ends the input. */
+/* *found false: there is no row, or none yet. */
+static sl_status fill_row(struct text_input *in, bool has_rows, size_t *bytes, bool *found)
+{
+    struct text_record record;
+    SL_TRY(record_is_ready(in, has_rows, found));
+    if (*found)
+        SL_TRY(text_input_next(in, &record, found));
+    if (!*found)
+        return SL_OK;
+    sl_status status = append_record(in, &record, &in->rows);
+    if (SL_UNLIKELY(status != SL_OK))
+        return text_input_context(in, record.line, status);
+    *bytes += record.len;
+    return SL_OK;
+}
+
+/* The plain way: the first bad row ends the input. Rows before it are handed out before that is said, as whoever takes them
+ * may find fault with one of them. */
 static sl_status fill_rows(struct text_input *in)
 {
     size_t bytes = 0;
+    bool found = true;
     const int64_t room = batch_room(in);
-    for (int64_t rows = 0; rows < room && bytes < in->batch_bytes; rows++) {
-        struct text_record record;
-        bool found;
-        SL_TRY(record_is_ready(in, rows > 0, &found));
-        if (found)
-            SL_TRY(text_input_next(in, &record, &found));
-        if (!found)
-            break;
-        sl_status status = append_record(in, &record, &in->rows);
-        if (SL_UNLIKELY(status != SL_OK))
-            return text_input_context(in, record.line, status);
-        bytes += record.len;
+    for (int64_t rows = 0; rows < room && bytes < in->batch_bytes && found; rows++) {
+        sl_status status = fill_row(in, rows > 0, &bytes, &found);
+        if (SL_LIKELY(status == SL_OK))
+            continue;
+        if (rows == 0 || sl_status_code(status) != SL_E_INPUT)
+            return status;
+        sl_batch_builder_truncate(&in->rows, rows);
+        in->held_back = status;
+        return SL_OK;
     }
     return SL_OK;
 }
@@ -427,6 +442,11 @@ static sl_status text_stream_next(sl_stream *self, sl_batch **out)
     if (in->failed)
         return sl_internal("%s: read on after an error", input_source_name(in->reader.source));
     in->failed = true; /* builders are of no use after a failure */
+    if (in->held_back) {
+        sl_status status = in->held_back;
+        in->held_back = SL_OK;
+        return status;
+    }
     SL_TRY(sl_check_cancel(in->options.runtime));
     SL_TRY(in->options.reject ? fill_rows_skipping_bad(in) : fill_rows(in));
     in->handed_out += sl_batch_builder_rows(&in->rows);
@@ -466,6 +486,7 @@ void text_input_close(struct text_input *in)
 {
     sl_batch_builder_free(&in->rows);
     sl_batch_builder_free(&in->chunk);
+    sl_status_free(in->held_back);
     text_reader_close(&in->reader);
     sl_type_unref(in->stream.schema);
 }

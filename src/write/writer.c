@@ -339,6 +339,35 @@ static sl_status take_rows(sl_writer *w, const sl_batch *rows, const sl_array *k
     return w->policy.is_early ? flush_unless_busy(w, is_full) : SL_OK;
 }
 
+static sl_status refuse_row(const sl_writer *w, const sl_batch *batch, int64_t row)
+{
+    sl_batch *one = NULL, *conformed = NULL;
+    sl_status status = sl_batch_copy(batch, row, 1, &one);
+    if (!status)
+        status = sl_batch_conform(one, w->columns, &conformed);
+    if (!status)
+        status = sl_write_check(w->table, w->operation, conformed);
+    sl_batch_unref(one);
+    sl_batch_unref(conformed);
+    return sl_at_row(status, row);
+}
+
+/* Whole columns are looked at one after the other: a row before the one that failed may be wrong for another reason. Takes
+ * over `why`. */
+static sl_status first_refusal(const sl_writer *w, const sl_batch *batch, sl_status why)
+{
+    int64_t last = sl_status_code(why) == SL_E_INPUT ? sl_status_row(why) : 0;
+    for (int64_t row = 0; row < last; row++) {
+        sl_status status = refuse_row(w, batch, row);
+        if (sl_status_code(status) == SL_E_INPUT) {
+            sl_status_free(why);
+            return status;
+        }
+        sl_status_free(status);
+    }
+    return why;
+}
+
 /* Tells which row of the input failed, of all that the writer was given, from 1; or among which it is. */
 static sl_status append_failed(const sl_writer *w, const sl_batch *batch, sl_status status)
 {
@@ -375,7 +404,7 @@ done:
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
-    return status ? append_failed(w, batch, status) : SL_OK;
+    return status ? append_failed(w, batch, first_refusal(w, batch, status)) : SL_OK;
 }
 
 void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes)

@@ -37,6 +37,10 @@ refused 'an open quote' 'bad.csv: line 2: ' 'id,region,fare,ts\n1,"quito,1,1\n'
 refused 'no UTF-8' 'bad.csv: line 2: not UTF-8' 'id,region,fare,ts\n1,qu\0377ito,1,1\n'
 refused 'a column twice' 'bad.csv: line 1: .*`id` twice' 'id,id,region,fare,ts\n1,1,quito,1,1\n'
 refused 'an empty file' 'bad.csv: empty' ''
+# The first wrong row of the input is named, whatever is wrong with it and with those behind it, in whichever column.
+refused 'the first of wrong rows: a null key before a wrong value' 'bad.csv: .*input row 2: record key field `id` is null' 'id,region,fare,ts\n1,quito,1,1\n,quito,1,1\n3,quito,x,1\n'
+refused 'the first of wrong rows: a null ordering value behind a wrong partition' 'bad.csv: .*input row 2: partition path' 'id,region,fare,ts\n1,quito,1,1\n2,..,1,1\n3,quito,1,\n,quito,1,1\n'
+refused 'the first of wrong rows: a null key behind a wrong value' 'bad.csv: line 3: column `fare`' 'id,region,fare,ts\n1,quito,1,1\n2,quito,x,1\n,quito,1,1\n'
 refused 'only the last of many rows is bad' 'bad.csv: line 20002: ' "id,region,fare,ts\n$(awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%d,quito,1,1\\n", i }')x,quito,1,1\n"
 
 # A first write that fails leaves no table with the columns of a mistake.

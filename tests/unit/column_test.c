@@ -1185,10 +1185,78 @@ static void test_foreign_buffer(void **state)
     sl_type_unref(type);
 }
 
+/* ---- taking rows back ---------------------------------------------------------------------------------- */
+
+static char *text_of_rows(sl_batch_builder *b)
+{
+    sl_batch *batch;
+    sl_buf text = {0};
+    char *out;
+    OK(sl_batch_builder_finish(b, &batch));
+    for (int64_t i = 0; i < batch->rows; i++) {
+        OK(sl_row_text(batch, i, SL_TEXT_JSON, &text));
+        OK(sl_buf_byte(&text, '\n'));
+    }
+    sl_batch_unref(batch);
+    OK(sl_buf_take_string(&text, &out));
+    return out;
+}
+
+/* Rows that fail in the middle, and rows that are not wanted any more, leave nothing behind. */
+static void test_truncated_builders(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"{}",
+                                       "{\"a\":1,\"s\":\"x\",\"z\":true,\"l\":[{\"x\":\"é\",\"y\":[1,null]},"
+                                       "null],\"m\":{\"k\":1},\"n\":{\"p\":false}}",
+                                       "{\"s\":\"\",\"l\":[],\"m\":{},\"n\":{\"q\":\"long enough\"}}",
+                                       "{\"z\":false,\"n\":null,\"d\":\"1.5\"}"};
+    static const char *const bad[] = {"{\"a\":1,\"s\":\"x\",\"z\":true,\"d\":\"x\"}",
+                                      "{\"s\":null,\"l\":[{\"x\":\"é\",\"y\":[1,null,\"x\"]}]}",
+                                      "{\"m\":{\"k\":1,\"o\":2,\"p\":{}}}", "{\"n\":{\"p\":true,\"q\":1}}",
+                                      "{\"z\":true"};
+    const sl_type *schema = schema_of("a int, s string, z boolean, l list<struct<x: string, y: list<int>>>, "
+                                      "m map<string,long>, n struct<p: boolean, q: string>, d decimal(4,2)");
+    random_start();
+    for (int round = 0; round < 300; round++) {
+        sl_batch_builder have, want;
+        const char *rows[40];
+        int64_t count = 0;
+        OK(sl_batch_builder_init(&have, schema));
+        OK(sl_batch_builder_init(&want, schema));
+        while (count < 40 && random_next() % 50) {
+            if (random_next() % 3) {
+                rows[count] = good[random_next() % 4];
+                OK(sl_batch_builder_json_line(&have, rows[count], strlen(rows[count])));
+                count++;
+                continue;
+            }
+            const char *line = bad[random_next() % 5];
+            sl_status status = sl_batch_builder_json_line(&have, line, strlen(line));
+            assert_int_equal(sl_status_code(status), SL_E_INPUT);
+            sl_status_free(status);
+            if (random_next() % 2)
+                count -= (int64_t)(random_next() % (uint64_t)(count + 1));
+            sl_batch_builder_truncate(&have, count);
+            assert_int_equal(sl_batch_builder_rows(&have), count);
+        }
+        for (int64_t i = 0; i < count; i++)
+            OK(sl_batch_builder_json_line(&want, rows[i], strlen(rows[i])));
+        char *a = text_of_rows(&have), *b = text_of_rows(&want);
+        assert_string_equal(a, b);
+        sl_free(a);
+        sl_free(b);
+        sl_batch_builder_free(&have);
+        sl_batch_builder_free(&want);
+    }
+    sl_type_unref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_truncated_builders),
         cmocka_unit_test(test_schema_words),
         cmocka_unit_test(test_schema_errors),
         cmocka_unit_test(test_schema_round_trip),

@@ -338,6 +338,32 @@ static sl_status keep_json(void *context, const struct sl_rejected_row *row)
     return sl_buf_printf(&r->text, "%s\n", row->json ? row->json : "-");
 }
 
+/* Rows before the first wrong one come before it is said, whatever is wrong with columns of later rows. */
+static void rows_before_the_first_wrong_one(void **state)
+{
+    (void)state;
+    sl_stream *source, *rows;
+    sl_batch *batch;
+    const sl_type *narrow = schema("a int, b int");
+    const char *path = text_file("t.csv", "a,b\n1,1\n2,2\n3,9999999999\n9999999999,4\n");
+    for (int from_text = 0; from_text < 2; from_text++) {
+        if (from_text) {
+            OK(sl_input_open(path, NULL, narrow, NULL, &rows));
+        } else { /* columns, converted one after the other */
+            OK(sl_input_open(path, NULL, NULL, NULL, &source));
+            OK(sl_input_conform(source, narrow, "t", NULL, &rows));
+        }
+        OK(sl_stream_next(rows, &batch));
+        assert_int_equal(batch->rows, 2);
+        assert_int_equal(sl_i32_at(batch->columns[1], 1), 2);
+        sl_batch_unref(batch);
+        FAILS(sl_stream_next(rows, &batch), SL_E_INPUT,
+              from_text ? "line 4: column `b`" : "t: row 3: column `b`");
+        sl_stream_close(rows);
+    }
+    sl_type_unref(narrow);
+}
+
 /* A rejected row is an object that JSON lines take once the wrong value is mended: values have the types of their columns. */
 static void rejected_rows_are_json(void **state)
 {
@@ -1190,6 +1216,7 @@ int main(void)
         cmocka_unit_test(json_lines_errors),
         cmocka_unit_test(rejected_rows),
         cmocka_unit_test(rejected_rows_are_json),
+        cmocka_unit_test(rows_before_the_first_wrong_one),
         cmocka_unit_test(many_rejected_rows),
         cmocka_unit_test(rejected_in_the_order_of_the_input),
         cmocka_unit_test(a_reject_may_end_the_input),

@@ -1207,8 +1207,8 @@ static void test_truncated_builders(void **state)
 {
     (void)state;
     static const char *const good[] = {"{}",
-                                       "{\"a\":1,\"s\":\"x\",\"z\":true,\"l\":[{\"x\":\"é\",\"y\":[1,null]},"
-                                       "null],\"m\":{\"k\":1},\"n\":{\"p\":false}}",
+                                       ("{\"a\":1,\"s\":\"x\",\"z\":true,\"l\":[{\"x\":\"é\",\"y\":[1,null]},"
+                                        "null],\"m\":{\"k\":1},\"n\":{\"p\":false}}"),
                                        "{\"s\":\"\",\"l\":[],\"m\":{},\"n\":{\"q\":\"long enough\"}}",
                                        "{\"z\":false,\"n\":null,\"d\":\"1.5\"}"};
     static const char *const bad[] = {"{\"a\":1,\"s\":\"x\",\"z\":true,\"d\":\"x\"}",

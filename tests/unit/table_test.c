@@ -363,7 +363,7 @@ static void sizes_have_units(void **state)
                 {"16777215TiB", 16777215ull << 40},
                 {"1.5g", 3ull << 29},
                 {"0.25k", 256},
-                {"2.000001mb", 2000002},
+                {"2.000001mb", 2000001},
                 {"18446744073709551615", UINT64_MAX}};
     static const char *const bad[] = {"",
                                       "k",

@@ -298,12 +298,15 @@ void print_commit(const struct args *args, const sluice_commit_info *info, int64
     }
     if (given(args, OPT_QUIET))
         return;
+    char text[NUMBER_TEXT];
     if (!*info->instant) {
-        printf("%s: nothing to do\n", args->what);
+        printf("%s: nothing to do", args->what);
+        if (rejected > 0) /* all of them: a job that wrote nothing shall not look like one without input */
+            print_part((uint64_t)rejected, rejected == 1 ? "row rejected" : "rows rejected", false);
+        printf("\n");
         return;
     }
     bool is_compaction = strstr(info->action, "compaction") != NULL;
-    char text[NUMBER_TEXT];
     printf("%s %s %s: %s %s", args->what, info->instant, info->action, count_text(info->rows_in, text),
            is_compaction        ? (info->rows_in == 1 ? "log record in" : "log records in")
            : info->rows_in == 1 ? "row in"

@@ -96,6 +96,8 @@ run 0 '--reject: keys that a delete cannot have' sh -c "printf 'id,region\n1,qui
 out_has ' 1 rejected'
 count_is rp 1
 run 1 '--reject does not take a missing column for bad rows' sh -c "printf 'id,fare\n1,1\n' >keys.csv; \"$SLUICE\" delete rp keys.csv --reject refused.out"
+run 0 '--reject: a load of bad rows only says so' "$SLUICE" upsert r bytes.csv --reject aside.jsonl
+out_is 'upsert: nothing to do, 1 row rejected'
 run 2 '--reject onto an input' "$SLUICE" upsert r mixed.csv --reject mixed.csv
 [ "$(wc -l <mixed.csv)" -eq 5 ] || wrong 'the input was overwritten'
 run 1 '--reject where nothing can be written' "$SLUICE" upsert r mixed.csv --reject nowhere/aside.csv

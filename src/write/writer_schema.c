@@ -19,12 +19,13 @@ static bool is_meta(const char *name)
     return false;
 }
 
-/* `null_for_missing`: a missing nullable column is filled with nulls instead of refused. */
-static sl_status check_column(const sl_field *field, const sl_type *input, bool null_for_missing)
+/* `null_for_missing`: a missing nullable column is filled with nulls instead of refused. `hint` is for one that is missing. */
+static sl_status check_column(const sl_field *field, const sl_type *input, bool null_for_missing,
+                              const char *hint)
 {
     int at = sl_type_field_index(input, field->name);
     if (at < 0 && !(field->nullable && null_for_missing))
-        return sl_input("column %s of the table is missing from the input", field->name);
+        return sl_hint(sl_input("column %s of the table is missing from the input", field->name), "%s", hint);
     if (at >= 0 && !sl_cast_possible(input->fields[at].type, field->type)) {
         char *from = NULL, *to = NULL;
         sl_status status = sl_type_text(input->fields[at].type, &from);
@@ -52,8 +53,9 @@ sl_status writer_row_columns(const sl_table *table, const sl_type *current, cons
     bool force = sl_table_setting_true(table, "sluice.parquet.force", false);
     memcpy(fields, current->fields, count * sizeof *fields);
     for (size_t i = 0; i < current->field_count; i++)
-        SL_GO(sl_hint(check_column(&current->fields[i], input, null_for_missing),
-                      "-c hoodie.write.set.null.for.missing.columns=true writes null into missing columns"));
+        SL_GO(check_column(
+            &current->fields[i], input, null_for_missing,
+            "-c hoodie.write.set.null.for.missing.columns=true writes null into missing columns"));
     for (size_t i = 0; i < input->field_count; i++) {
         const sl_field *f = &input->fields[i];
         if (is_meta(f->name) || sl_type_field_index(current, f->name) >= 0)
@@ -97,8 +99,8 @@ sl_status writer_key_columns(const sl_table *table, const sl_type *current, cons
     const sl_type *keys;
     SL_TRY(sl_write_key_columns(table, current, &keys));
     for (size_t i = 0; i < keys->field_count; i++) {
-        sl_status status = sl_hint(check_column(&keys->fields[i], input, false),
-                                   "a delete needs the key and partition columns");
+        sl_status status =
+            check_column(&keys->fields[i], input, false, "a delete needs the key and partition columns");
         if (status) {
             sl_type_unref(keys);
             return status;

@@ -723,6 +723,36 @@ static void refused_rows_leave_nothing(void **state)
     sluice_table_close(t);
 }
 
+/* Setting nulls for what is missing is no help against a column of another type. */
+static void hints_fit_their_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *columns, *message, *hint;
+    } cases[] = {
+        {"id string, p string, ts boolean, v long, note string, _hoodie_is_deleted boolean",
+         "column ts: boolean does not fit the table's long", ""},
+        {"id string, p string, ts long, v long", "column note of the table is missing from the input",
+         "-c hoodie.write.set.null.for.missing.columns=true writes null into missing columns"},
+    };
+    create("t", by_ts);
+    sluice_table *t = open_with("t", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const sl_type *schema;
+        struct ArrowSchema arrow;
+        sluice_writer *w;
+        sluice_error e;
+        ok(sl_schema_parse(cases[i].columns, &schema));
+        export_schema(schema, &arrow);
+        assert_int_equal(sluice_writer_open(t, SLUICE_UPSERT, &arrow, &w, &e), SLUICE_E_INPUT);
+        assert_non_null(strstr(e.message, cases[i].message));
+        assert_string_equal(e.hint, cases[i].hint);
+        arrow.release(&arrow);
+        sl_type_unref(schema);
+    }
+    sluice_table_close(t);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* G-31: ten times the budget goes through, and the budget is kept to a quarter. */
@@ -784,6 +814,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_busy_table_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_writer_commits_often, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_rows_leave_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hints_fit_their_errors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays_in_the_budget, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,6 +292,8 @@ int session_describe(const struct args *args, sluice_table *table, enum sluice_d
 /* Makes the table of args->arguments[0] with the schema of --schema, or else `schema`. With `creation` it can be undone, and
  * SLUICE_E_EXISTS is fine: *creation stays NULL. */
 int create_table(const struct args *args, const struct ArrowSchema *schema, sluice_creation **creation);
+/* The columns of --schema. */
+int schema_option(const struct args *args, struct ArrowSchema *out);
 /* Compares --key and its like with the table that is there. */
 int create_check(const struct args *args);
 /* Whether --format, --json and -o go together. */

@@ -15,7 +15,7 @@ static bool is_schema_text(const char *value)
     return strpbrk(value, " :\n\t") != NULL && !strstr(value, "://");
 }
 
-static int schema_option(const struct args *args, struct ArrowSchema *out)
+int schema_option(const struct args *args, struct ArrowSchema *out)
 {
     const char *value = args->values[OPT_SCHEMA];
     sluice_error e = {0};

@@ -12,6 +12,7 @@ struct write_run {
     sluice_table *table;
     sluice_writer *writer;
     struct ArrowSchema columns; /* the table's; for a delete those that make its keys */
+    struct ArrowSchema asked;   /* those of --schema, when the table was there */
     struct input *inputs;
     size_t input_count;
     struct rejects rejects;
@@ -60,6 +61,8 @@ static int open_table(struct write_run *w)
             status = session_open(w->args, 0, NULL, &w->table);
     } else if (!status)
         status = create_check(w->args);
+    if (!status && given(w->args, OPT_SCHEMA) && !w->creation)
+        status = schema_option(w->args, &w->asked);
     if (status)
         return status;
     sluice_error e = {0};
@@ -193,8 +196,8 @@ static int append_inputs(struct write_run *w)
                               .table = w->table,
                               .operation = w->operation,
                               .waited = &w->waited};
-    int status =
-        inputs_wanted(w->args, w->inputs, w->input_count, &w->columns, use, w->triggers.is_any, &wanted);
+    int status = inputs_wanted(w->args, w->inputs, w->input_count, &w->columns, &w->asked, use,
+                               w->triggers.is_any, &wanted);
     for (size_t i = 0; i < w->input_count && !status; i++) {
         struct ArrowArrayStream rows;
         status = wait_for_input(w, &w->inputs[i]);
@@ -252,6 +255,8 @@ static int run_write(const struct args *args, enum sluice_operation operation)
     sluice_writer_close(w.writer);
     if (w.columns.release)
         w.columns.release(&w.columns);
+    if (w.asked.release)
+        w.asked.release(&w.asked);
     if (w.table)
         session_close(w.table);
     if (status)

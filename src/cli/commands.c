@@ -236,7 +236,8 @@ const struct verb cli_verbs[] = {
                 "table is made when there is "
                 "none, its columns are those of the first file (or of --schema); if then nothing could be "
                 "written it is "
-                "removed again.",
+                "removed again. To a table that is there --schema adds the columns that it lacks: JSON lines "
+                "cannot do so without. Rows whose boolean column _hoodie_is_deleted is true are deleted.",
      .example = "sluice upsert lake/trips day1.parquet day2.parquet\n"
                 "zcat feed.jsonl.gz | sluice upsert lake/trips - --input-format jsonl --reject bad.jsonl\n"
                 "feed | sluice upsert lake/trips - --input-format jsonl --commit-interval 10s --commit-rows "

@@ -296,7 +296,7 @@ static bool is_unseen(const struct input *input, bool streaming)
     return is_jsonl(input) || (strcmp(input->path, "-") == 0 && streaming && is_csv(input));
 }
 
-/* The type of a column: the table's, or else the file's. */
+/* The type of a column: the table's, or else that of `field`, with nulls for the rows that are there. */
 static void want(struct borrowed_schema *out, const struct ArrowSchema *field,
                  const struct ArrowSchema *table, enum input_use use)
 {
@@ -305,8 +305,26 @@ static void want(struct borrowed_schema *out, const struct ArrowSchema *field,
         (!known && use == INPUT_FOR_KEYS))
         return;
     struct ArrowSchema *copy = borrowed_add(out, known ? known : field);
+    if (!known)
+        copy->flags |= ARROW_FLAG_NULLABLE;
     if (!known && strcmp(field->format, "n") == 0)
         make_text(copy);
+}
+
+static void want_all(struct borrowed_schema *out, const struct ArrowSchema *columns,
+                     const struct ArrowSchema *table, enum input_use use)
+{
+    for (int64_t i = 0; i < columns->n_children; i++)
+        want(out, columns->children[i], table, use);
+}
+
+static void want_found(struct borrowed_schema *out, const struct ArrowSchema *found,
+                       const struct ArrowSchema *asked, const struct ArrowSchema *table, enum input_use use)
+{
+    for (int64_t i = 0; i < found->n_children; i++) {
+        const struct ArrowSchema *as_asked = field_named(asked, found->children[i]->name);
+        want(out, as_asked ? as_asked : found->children[i], table, use);
+    }
 }
 
 static int look_at_all(const struct args *args, struct input *inputs, size_t count, bool streaming)
@@ -334,22 +352,23 @@ static int check_complete(const struct args *args, const struct input *inputs, s
 }
 
 int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
-                  const struct ArrowSchema *table, enum input_use use, bool streaming,
-                  struct borrowed_schema *out)
+                  const struct ArrowSchema *table, const struct ArrowSchema *asked, enum input_use use,
+                  bool streaming, struct borrowed_schema *out)
 {
     *out = (struct borrowed_schema){0};
     int status = look_at_all(args, inputs, count, streaming);
     if (status)
         return status;
-    int64_t fields = table->n_children;
+    int64_t fields = table->n_children + asked->n_children;
     for (size_t i = 0; i < count; i++)
         fields += inputs[i].found.n_children;
     borrowed_begin(out, (size_t)fields);
     for (size_t i = 0; i < count; i++) {
-        for (int64_t f = 0; is_unseen(&inputs[i], streaming) && f < table->n_children; f++)
-            want(out, table->children[f], table, use);
-        for (int64_t f = 0; f < inputs[i].found.n_children; f++)
-            want(out, inputs[i].found.children[f], table, use);
+        if (is_unseen(&inputs[i], streaming)) {
+            want_all(out, table, table, use);
+            want_all(out, asked, table, use);
+        }
+        want_found(out, &inputs[i].found, asked, table, use);
     }
     return count > 1 ? check_complete(args, inputs, count, out) : STATUS_DONE;
 }

@@ -42,12 +42,13 @@ bool is_meta_column(const char *name);
 /* The columns for a table made of a file that has `found`: all but Hudi's own. */
 void table_columns(const struct ArrowSchema *found, struct borrowed_schema *out);
 /* The columns in which the rows of all inputs shall come: those of the first file, then what others have besides. A file that
- * lacks one is refused, JSON lines excepted. `table`: its columns; for a delete those that make its keys. */
+ * lacks one is refused, JSON lines excepted. `table`: its columns; for a delete those that make its keys. `asked`: columns
+ * that the table may get, and their types (without fields: none). */
 /* With `streaming` standard input is read as it comes, and never copied if it can be helped: a CSV then has columns of the
  * table only. */
 int inputs_wanted(const struct args *args, struct input *inputs, size_t count,
-                  const struct ArrowSchema *table, enum input_use use, bool streaming,
-                  struct borrowed_schema *out);
+                  const struct ArrowSchema *table, const struct ArrowSchema *asked, enum input_use use,
+                  bool streaming, struct borrowed_schema *out);
 void borrowed_free(struct borrowed_schema *schema);
 
 /* --reject: the file of bad rows (JSON lines, docs/input.md), made when there is the first one. */

@@ -410,7 +410,7 @@ static sl_status map_columns(struct csv_input *csv, const sl_type *schema)
         if (csv->target[i] >= 0)
             any = csv->present[csv->target[i]] = true;
         else if (csv->text.options.extra == SL_EXTRA_REFUSE && !input_is_meta_column(name, strlen(name)))
-            return input_unknown_column(schema, name, strlen(name));
+            return input_unasked_column(schema, name, strlen(name));
     }
     for (size_t c = 0; c < schema->field_count; c++)
         if (!csv->present[c] && !schema->fields[c].nullable)

@@ -63,7 +63,7 @@ void text_reader_rewind(struct text_reader *reader);
 void text_reader_release(struct text_reader *reader);
 size_t text_reader_held(const struct text_reader *reader);
 
-/* A stream of rows from records of text; CSV and JSON lines differ in three functions. */
+/* A stream of rows from records of text; CSV and JSON lines differ in these functions. */
 struct text_input;
 struct text_format {
     sl_status (*next_record)(struct text_input *in, struct text_record *out, bool *found);
@@ -149,5 +149,7 @@ SL_MUST_USE sl_status input_check_utf8(const sl_array *array);
 bool input_is_meta_column(const char *name, size_t len);
 /* The refusal of an input column that is not wanted, with the nearest wanted name as a hint. */
 SL_MUST_USE sl_status input_unknown_column(const sl_type *wanted, const char *name, size_t len);
+/* The same for a column of text that is not looked at before, which only a schema adds; the hint says so if no name is near. */
+SL_MUST_USE sl_status input_unasked_column(const sl_type *wanted, const char *name, size_t len);
 
 #endif

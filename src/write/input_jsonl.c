@@ -106,7 +106,7 @@ static sl_status check_member(struct walk *w, const sl_type *type, bool is_row, 
     if (field)
         return check_value(w, field->type, false);
     if (!is_row || !input_is_meta_column(name, len))
-        return input_unknown_column(type, name, len);
+        return is_row ? input_unasked_column(type, name, len) : input_unknown_column(type, name, len);
     skip_value(w);
     return SL_OK;
 }

@@ -29,6 +29,13 @@ sl_status input_unknown_column(const sl_type *wanted, const char *name, size_t l
     return status;
 }
 
+sl_status input_unasked_column(const sl_type *wanted, const char *name, size_t len)
+{
+    return sl_hint(
+        input_unknown_column(wanted, name, len),
+        "a new column of the table is named, with its type, in the schema of the input (--schema)");
+}
+
 static sl_status map_type(const sl_type *in, const struct sl_table_type_options *options, const char *path,
                           const sl_type **out);
 

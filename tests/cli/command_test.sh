@@ -112,6 +112,24 @@ run 0 'a new column of the input becomes the table'"'"'s' sh -c "printf 'id,regi
 also 0 "$SLUICE" query t --where 'id <= 2'
 out_is_sorted '{"id":1,"region":"quito","fare":11.0,"ts":200,"tip":3.5}
 {"id":2,"region":"lagos","fare":20.0,"ts":100,"tip":null}'
+"$SLUICE" create added --schema 'id long, v string' --key id --quiet || exit 1
+printf '{"id":1,"v":"a"}\n{"id":2,"channel":"web"}\n' >channel.jsonl
+printf 'id,v,zip\n3,c,007\n' >zip.csv
+run 1 'JSON lines add no column by themselves' "$SLUICE" upsert added channel.jsonl
+err_has '^sluice: upsert: channel.jsonl: line 2: column `channel` is not one of the table$'
+err_has '^hint: .* (--schema)$'
+run 0 '--schema adds columns to a table that is there; its own types stay' "$SLUICE" upsert added channel.jsonl --schema 'id int, channel string not null'
+also 0 "$SLUICE" upsert added zip.csv --schema 'zip string, absent long' -c hoodie.write.set.null.for.missing.columns=true
+also 0 "$SLUICE" upsert added channel.jsonl --schema 'channel string'
+also 0 "$SLUICE" query added
+out_is_sorted '{"id":1,"v":"a","channel":null,"zip":null}
+{"id":2,"v":null,"channel":"web","zip":null}
+{"id":3,"v":"c","channel":null,"zip":"007"}'
+also 0 "$SLUICE" info added
+out_has '^id *long$'
+run 0 '--schema adds columns of a stream' sh -c "printf 'id,late\n4,1\n' | \"$SLUICE\" upsert added - --input-format csv --schema 'late double' --commit-rows 1 -c hoodie.write.set.null.for.missing.columns=true"
+also 0 "$SLUICE" query added --where 'late = 1' --columns id,late
+out_is '{"id":4,"late":1.0}'
 run 0 'settings from a file, -c goes before them' sh -c "printf '# comment\nhoodie.table.name = from\\\\\n   _file\nhoodie.bucket.index.num.buckets: 7\n! more\nhoodie.parquet.compression.codec=snappy\n' >p.properties
     \"$SLUICE\" create props --schema 'id long' --key id --props p.properties -c hoodie.bucket.index.num.buckets=3"
 grep -qx 'hoodie.table.name=from_file' props/.hoodie/hoodie.properties || wrong 'the joined line was not understood'

@@ -9,7 +9,7 @@
 #define PARTITION_FILE ".hoodie_partition_metadata"
 #define DEPTH_MAX      64
 
-static bool is_partition_file(const char *name)
+bool is_partition_file(const char *name)
 {
     return strncmp(name, PARTITION_FILE, sizeof PARTITION_FILE - 1) ==
            0; /* also with .parquet or .orc behind */

@@ -15,6 +15,7 @@ SL_MUST_USE sl_status table_reload(sl_table *table);
 
 /* As sl_partitions_list; `unmarked` (may be NULL) gets the folders with data files that are no partitions. */
 SL_MUST_USE sl_status partitions_list(const sl_table *table, sl_strings *out, sl_strings *unmarked);
+bool is_partition_file(const char *name); /* what makes a folder a partition */
 /* Makes the partition's folder and metadata file; does nothing when they are there. */
 SL_MUST_USE sl_status partition_make(const sl_table *table, const char *partition, const char *instant);
 
@@ -37,9 +38,9 @@ void avro_name(const char *text, char *out, size_t out_bytes);
 /* A whole number and nothing else. */
 bool parse_int(const char *text, int64_t *out);
 
-/* Path of a file below .hoodie; the caller frees. */
 /* Removes the table's folder and those above it up to `made`, as far as they are empty; "" removes none. */
 SL_MUST_USE sl_status table_folders_remove(const sl_table *table, const char *made);
+/* Path of a file below .hoodie; the caller frees. */
 SL_MUST_USE sl_status hoodie_path(const sl_table *table, const char *relative, char **out);
 SL_MUST_USE sl_status timeline_path(const sl_table *table, const char *file, char **out);
 

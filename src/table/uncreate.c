@@ -39,20 +39,40 @@ sl_status table_folders_remove(const sl_table *table, const char *made)
     return *made ? remove_upwards(table, table->path, strlen(made) - 1) : SL_OK;
 }
 
-/* A partition in which there is nothing but the file that says so. */
+/* Whether there is nothing but the file that makes the folder a partition; the table's own folder has `.hoodie`, too. */
+static bool is_unused(const sl_listing *listing, bool is_table)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        const sl_entry *e = &listing->entries[i];
+        bool is_ours = e->is_dir ? is_table && strcmp(e->name, ".hoodie") == 0 : is_partition_file(e->name);
+        if (!is_ours)
+            return false;
+    }
+    return true;
+}
+
+static sl_status remove_partition_files(const sl_table *table, const char *path, const sl_listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        char *file;
+        if (listing->entries[i].is_dir)
+            continue;
+        SL_TRY(sl_path_join(path, listing->entries[i].name, &file));
+        sl_status status = sl_storage_delete(table->storage, file);
+        sl_free(file);
+        SL_TRY(status);
+    }
+    return SL_OK;
+}
+
 static sl_status remove_partition(const sl_table *table, const char *partition)
 {
     char *path;
     sl_listing listing = {0};
     SL_TRY(sl_table_path(table, partition, &path));
     sl_status status = sl_storage_list(table->storage, path, &listing);
-    if (!status && listing.count == 1 && !listing.entries[0].is_dir) {
-        char *file;
-        status = sl_path_join(path, listing.entries[0].name, &file);
-        if (!status) {
-            status = sl_storage_delete(table->storage, file);
-            sl_free(file);
-        }
+    if (!status && is_unused(&listing, !*partition)) {
+        status = remove_partition_files(table, path, &listing);
         if (!status)
             status = remove_upwards(table, path, strlen(table->path));
     }

@@ -8,7 +8,8 @@ static const char *const properties[][2] = {{"hoodie.table.recordkey.fields", "k
 static const struct sl_txn_options commit = {.action = SL_ACTION_COMMIT, .operation = "UPSERT"};
 
 /* A table at `relative` in a new folder; *made as sl_table_create_for says. */
-static struct test_table made_for(const char *relative, const char *file_before, char *root, char **made)
+static struct test_table made_for(const char *relative, bool has_partitions, const char *file_before,
+                                  char *root, char **made)
 {
     struct test_table t = {"", NULL};
     struct sl_create_options options = {.name = "t1"};
@@ -17,7 +18,7 @@ static struct test_table made_for(const char *relative, const char *file_before,
     if (file_before)
         put_text(&t, file_before, "");
     OK(sl_schema_parse("k string, p string", &options.schema));
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < (has_partitions ? 2u : 1u); i++)
         OK(sl_properties_set(&options.properties, properties[i][0], properties[i][1]));
     OK(sl_table_create_for(t.root, &options, made));
     sl_type_unref(options.schema);
@@ -27,14 +28,16 @@ static struct test_table made_for(const char *relative, const char *file_before,
 }
 
 /* A write that made partitions and was given up. */
-static void write_and_fail(const struct test_table *t)
+static void write_and_fail(const struct test_table *t, bool has_partitions)
 {
+    static const char *const paths[] = {"", "a/b", "a/c"};
     sl_txn *txn;
     OK(sl_txn_begin(t->table, &commit, &txn));
-    OK(partition_make(t->table, "a/b", sl_txn_instant(txn)));
-    OK(partition_make(t->table, "a/c", sl_txn_instant(txn)));
+    for (size_t i = has_partitions; i < (has_partitions ? 3u : 1u); i++)
+        OK(partition_make(t->table, paths[i], sl_txn_instant(txn)));
     sl_txn_abort(txn);
-    assert_true(there_is(t, "a/b/.hoodie_partition_metadata"));
+    assert_true(
+        there_is(t, has_partitions ? "a/b/.hoodie_partition_metadata" : ".hoodie_partition_metadata"));
 }
 
 static bool undo(const struct test_table *t, char *made)
@@ -49,13 +52,21 @@ static void folders_are_as_before(void **state)
 {
     (void)state;
     static const struct {
-        const char *table, *file_before; /* in the table's folder; NULL: there is no such folder */
-        const char *left;                /* in the folder around it, or in the table's */
-    } cases[] = {{"t", NULL, ""}, {"x/y/t", NULL, ""}, {"t", "mine", "mine"}, {"t", "a/b/mine", "a/"}};
+        const char *table;
+        bool has_partitions;
+        const char *file_before; /* in the table's folder; NULL: there is no such folder */
+        const char *left;        /* in the folder around it, or in the table's */
+    } cases[] = {{"t", true, NULL, ""},
+                 {"x/y/t", true, NULL, ""},
+                 {"t", true, "mine", "mine"},
+                 {"t", true, "a/b/mine", "a/"},
+                 {"x/y/t", false, NULL, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char root[512], *made;
-        struct test_table t = made_for(cases[i].table, cases[i].file_before, root, &made), around = t;
-        write_and_fail(&t);
+        struct test_table t =
+            made_for(cases[i].table, cases[i].has_partitions, cases[i].file_before, root, &made);
+        struct test_table around = t;
+        write_and_fail(&t, cases[i].has_partitions);
         assert_true(undo(&t, made));
         if (!cases[i].file_before)
             snprintf(around.root, sizeof around.root, "%.500s", root);
@@ -69,9 +80,9 @@ static void what_others_wrote_stays(void **state)
 {
     (void)state;
     char root[512], *made;
-    struct test_table t = made_for("t", NULL, root, &made);
+    struct test_table t = made_for("t", true, NULL, root, &made);
     sl_txn *txn;
-    write_and_fail(&t);
+    write_and_fail(&t, true);
     OK(sl_txn_begin(t.table, &commit, &txn)); /* somebody is writing */
     assert_false(undo(&t, sl_strdup(made)));
     OK(sl_txn_commit(txn, "{\"type\":\"record\",\"name\":\"r\",\"fields\":[]}", NULL));
@@ -99,7 +110,7 @@ static void who_waits_for_the_table_finds_none(void **state)
 {
     (void)state;
     char root[512], *made, path[600];
-    struct test_table t = made_for("t", NULL, root, &made);
+    struct test_table t = made_for("t", true, NULL, root, &made);
     int go[2];
     assert_int_equal(pipe(go), 0);
     pid_t child = fork(); /* before the lock is taken: a child inherits locks */

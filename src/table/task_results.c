@@ -5,12 +5,20 @@
 static sl_status remove_file(const sl_table *table, const char *relative)
 {
     char *path;
-    SL_TRY(sl_path_join(table->path, relative, &path));
+    SL_TRY(sl_table_path(table, relative, &path));
     sl_status status = sl_storage_delete(table->storage, path);
     sl_free(path);
     if (sl_status_code(status) != SL_E_NOT_FOUND) /* the rollback was here before */
         return status;
     sl_status_free(status);
+    return SL_OK;
+}
+
+static sl_status remove_files(const sl_table *table, const sl_write_stat *stat)
+{
+    SL_TRY(remove_file(table, stat->path));
+    for (size_t i = 0; i < stat->cdc_count; i++)
+        SL_TRY(remove_file(table, stat->cdc[i].path));
     return SL_OK;
 }
 
@@ -27,7 +35,7 @@ static sl_status check_still_wanted(sl_txn *txn)
         return SL_OK;
     const sl_write_stat *stats = sl_txn_stats(txn, &count);
     for (size_t i = 0; i < count; i++)
-        SL_TRY(remove_file(txn_table(txn), stats[i].path));
+        SL_TRY(remove_files(txn_table(txn), &stats[i]));
     return sl_errorf(SL_E_CONFLICT, "the job of instant %s ended while the task ran", own->requested);
 }
 
@@ -53,22 +61,30 @@ sl_status sl_txn_result(sl_txn *txn, const json_t *task, json_t **out)
 }
 
 /* A plan that is executed again has the instant of its first try, whose files are gone. */
-static sl_status check_file(const sl_table *table, const sl_write_stat *stat)
+static sl_status check_file(const sl_table *table, const char *relative, int64_t bytes)
 {
     char *path;
     sl_entry entry;
-    SL_TRY(sl_path_join(table->path, stat->path, &path));
+    SL_TRY(sl_table_path(table, relative, &path));
     sl_status status = sl_storage_stat(table->storage, path, &entry);
     sl_free(path);
     if (sl_status_code(status) == SL_E_NOT_FOUND) {
         sl_status_free(status);
-        return sl_errorf(SL_E_CONFLICT, "file %s of a task's result is not there (any more)", stat->path);
+        return sl_errorf(SL_E_CONFLICT, "file %s of a task's result is not there (any more)", relative);
     }
     SL_TRY(status);
-    return entry.size == (uint64_t)stat->bytes
+    return entry.size == (uint64_t)bytes
                ? SL_OK
-               : sl_corrupt("file %s of a task's result has %" PRIu64 " bytes instead of %" PRId64,
-                            stat->path, entry.size, stat->bytes);
+               : sl_corrupt("file %s of a task's result has %" PRIu64 " bytes instead of %" PRId64, relative,
+                            entry.size, bytes);
+}
+
+static sl_status check_files(const sl_table *table, const sl_write_stat *stat)
+{
+    SL_TRY(check_file(table, stat->path, stat->bytes));
+    for (size_t i = 0; i < stat->cdc_count; i++)
+        SL_TRY(check_file(table, stat->cdc[i].path, stat->cdc[i].bytes));
+    return SL_OK;
 }
 
 static sl_status take_stats(sl_txn *txn, const json_t *stats)
@@ -79,7 +95,7 @@ static sl_status take_stats(sl_txn *txn, const json_t *stats)
     {
         sl_write_stat parsed;
         SL_TRY(sl_write_stat_parse(stat, &parsed));
-        sl_status status = check_file(txn_table(txn), &parsed);
+        sl_status status = check_files(txn_table(txn), &parsed);
         if (!status)
             status = sl_txn_add_stat(txn, &parsed);
         sl_write_stat_free(&parsed);

@@ -120,7 +120,8 @@ static struct ArrowArrayStream stream_of(sl_batch *batch)
     return (struct ArrowArrayStream){one_schema, one_next, one_error, one_release, o};
 }
 
-static sluice_table *make_table(const char *layout)
+/* Changes are kept with base files. */
+static sluice_table *make_table_of(const char *layout, bool keeps_changes)
 {
     sluice_error e;
     sluice_table *t;
@@ -135,6 +136,10 @@ static sluice_table *make_table(const char *layout)
                              layout,
                              "hoodie.bucket.index.num.buckets",
                              "2",
+                             "hoodie.table.cdc.enabled",
+                             keeps_changes ? "true" : "false",
+                             keeps_changes ? "hoodie.table.type" : NULL,
+                             "COPY_ON_WRITE",
                              NULL};
     fine(sluice_schema_parse(COLUMNS, &schema, &e), &e);
     fine(sluice_table_create(table_path, &schema, options, &e), &e);
@@ -142,6 +147,8 @@ static sluice_table *make_table(const char *layout)
     fine(sluice_table_open(table_path, NULL, &t, &e), &e);
     return t;
 }
+
+static sluice_table *make_table(const char *layout) { return make_table_of(layout, false); }
 
 /* ---- writes -------------------------------------------------------------------------------------------- */
 
@@ -569,11 +576,11 @@ static void late_release(struct ArrowArrayStream *s)
     s->release = NULL;
 }
 
-static size_t data_files(void)
+/* Files of the table's partitions. */
+static size_t files(void)
 {
     char command[200], line[16] = "";
-    snprintf(command, sizeof command, "find %s -name '*.parquet' -not -path '*/.hoodie/*' | wc -l",
-             table_path);
+    snprintf(command, sizeof command, "find %s -type f -not -path '*/.hoodie/*' | wc -l", table_path);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     assert_non_null(fgets(line, sizeof line, f));
@@ -582,23 +589,36 @@ static size_t data_files(void)
 }
 
 /* A straggler that finds at its end that its job is over takes its files along. */
-static void test_job_ends_before_its_task(void **state)
+static void job_ends_before_its_task(bool keeps_changes)
 {
     sluice_error e;
     void *result;
     size_t bytes, task_bytes;
-    sluice_table *t = make_table("lsm_tree");
-    struct late late = {.rows = stream_of(rows(0, 10, 1))};
+    sluice_table *t = make_table_of("lsm_tree", keeps_changes);
+    struct late late = {.rows = stream_of(rows(0, 10, 2))};
     struct ArrowArrayStream stream = {late_schema, late_next, one_error, late_release, &late};
-    (void)state;
+    write_in_parts(t, rows(0, 10, 1), false);
+    size_t before = files();
     fine(sluice_job_plan_write(t, SLUICE_UPSERT, 1, &late.job, &e), &e);
     char *task = copy_of_task(late.job, &task_bytes);
     assert_int_equal(sluice_task_run(table_path, task, task_bytes, &stream, NULL, &result, &bytes, &e),
                      SLUICE_E_CONFLICT);
     assert_non_null(strstr(e.message, "ended while the task ran"));
-    assert_int_equal(data_files(), 0);
+    assert_int_equal(files(), before);
     free(task);
     sluice_table_close(t);
+}
+
+static void test_job_ends_before_its_task(void **state)
+{
+    (void)state;
+    job_ends_before_its_task(false);
+}
+
+static void test_job_ends_before_its_task_that_tells_changes(void **state)
+{
+    (void)state;
+    job_ends_before_its_task(true);
 }
 
 static void test_other_table(void **state)
@@ -640,6 +660,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_foreign_results, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_results_of_the_first_try, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_job_ends_before_its_task, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_job_ends_before_its_task_that_tells_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_table, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

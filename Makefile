@@ -92,6 +92,8 @@ demo: ## real flights through an LSM table and a copy-on-write table
 	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
 	@SLUICE=build/release/sluice demo/flights.sh
 
+# What takes longest begins first, beside all others.
+QUICK_TESTS := crash,model,race,cli,unit,golden,fuzz
 # Sanitizers look at everything short; threads at the tests that have some.
 ASAN_TESTS := unit,golden,model,fuzz
 TSAN_TESTS := $(subst $(space),$(comma),$(strip $(patsubst tests/%.c,%,$(shell grep -lE 'sl_pool_new|pthread_create|sluice.threads' tests/unit/*.c tests/model/*.c tests/race/*.c 2>/dev/null))))
@@ -102,14 +104,14 @@ test: ## every test: release, ASan and UBSan, TSan, and against Spark, hudi-rs, 
 	@$(MAKE) --no-print-directory layers
 	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
 	@$(MAKE) --no-print-directory MODE=release BUILD=build/release symbols
-	@$(RUN_TESTS) release:unit,golden,model,crash,race,fuzz,cli asan:$(ASAN_TESTS) tsan:$(TSAN_TESTS) release:interop
+	@$(RUN_TESTS) release:$(QUICK_TESTS) asan:$(ASAN_TESTS) tsan:$(TSAN_TESTS) release:interop
 
 check: ## the quick ones, no peers: layers, symbols, unit, golden, short model, crash, race, fuzz and command tests
 	@tools/setup.sh check
 	@$(MAKE) --no-print-directory layers
 	@$(MAKE) --no-print-directory -j2 MODE=release BUILD=build/release all
 	@$(MAKE) --no-print-directory MODE=release BUILD=build/release symbols
-	@SL_TEST_QUICK=1 $(RUN_TESTS) release:unit,golden,model,crash,race,fuzz,cli
+	@SL_TEST_QUICK=1 $(RUN_TESTS) release:$(QUICK_TESTS)
 
 check-long: ## random tests with many more rounds, sanitized; Parquet files beyond 4 GiB (5 GB of disk, 3 GB of memory)
 	@tools/setup.sh check

@@ -10,7 +10,7 @@
  * nothing is left behind: no pending instant, no marker, no data file that no completed instant names. Where changes are kept
  * they lead from base file to base file.
  *
- * SL_TEST_QUICK=1 looks at every fifth n, SL_TEST_LONG=1 at more of the allocations.
+ * SL_TEST_QUICK=1 looks at every seventh n, SL_TEST_LONG=1 at more of the allocations.
  */
 #include "engine_support.h"
 
@@ -952,7 +952,7 @@ int main(int argc, char **argv)
                                            : "a",
                                        2 * c, 9 + i, 5 + 2 * c + i, i ? "later" : "earlier");
     if (getenv("SL_TEST_QUICK"))
-        stride = 5;
+        stride = 7;
     for (size_t i = 0; i < 2 * OPERATIONS; i++) {
         const struct operation *o = &operations[i / 2];
         snprintf(names[i], sizeof names[i], "%s: %s", i % 2 ? "errors" : "death", o->name);

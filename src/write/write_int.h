@@ -101,6 +101,12 @@ SL_MUST_USE sl_status writer_row_columns(const sl_table *table, const sl_type *c
 /* Those that a delete needs, which the input must have. */
 SL_MUST_USE sl_status writer_key_columns(const sl_table *table, const sl_type *current, const sl_type *input,
                                          const sl_type **out);
+/* Record keys and partition paths of rows that have the columns of the writer. Refuses what must not be written (SL_E_INPUT). */
+SL_MUST_USE sl_status writer_make_keys(const sl_table *table, enum sl_operation operation,
+                                       const sl_batch *rows, sl_array **keys, sl_array **partitions);
+/* Of what a row of `batch` was refused for, `why` (taken over), and what is wrong with rows before it: the first. */
+SL_MUST_USE sl_status writer_first_refusal(const sl_table *table, enum sl_operation operation,
+                                           const sl_type *columns, const sl_batch *batch, sl_status why);
 /* The column whose values are the record keys as they are, -1: there is none. It waits as the key only. */
 int writer_key_column(const sl_table *table, const sl_type *columns);
 SL_MUST_USE sl_status writer_buffer_schema(const sl_table *table, enum sl_operation operation,

@@ -162,48 +162,6 @@ static sl_status buffered_batch(const sl_writer *w, const sl_batch *rows, sl_arr
     return status;
 }
 
-/* Null ordering values make rows that no peer can read (spec/log-format.md 10.2): refused at the door. */
-static sl_status check_ordering(const sl_table *table, const sl_batch *rows)
-{
-    for (size_t i = 0; i < table->ordering.count; i++) {
-        int at = sl_type_field_index(rows->schema, table->ordering.items[i]);
-        if (at < 0)
-            return sl_input("ordering column %s is missing", table->ordering.items[i]);
-        const sl_array *column = rows->columns[at];
-        for (int64_t r = 0; column->null_count && r < rows->rows; r++)
-            if (!sl_is_valid(column, r))
-                return sl_at_row(sl_input("column %s: the ordering value is null", table->ordering.items[i]),
-                                 r);
-    }
-    return SL_OK;
-}
-
-/* What of rows may be refused for their values: all that sl_writer_append refuses. */
-static sl_status make_keys(const sl_table *table, enum sl_operation operation, const sl_batch *rows,
-                           sl_array **keys, sl_array **partitions)
-{
-    if (operation != SL_OP_DELETE)
-        SL_TRY(check_ordering(table, rows));
-    return sl_keygen_apply(&table->keygen, rows, keys, partitions);
-}
-
-sl_status sl_write_check(const sl_table *table, enum sl_operation operation, const sl_batch *rows)
-{
-    sl_array *keys = NULL, *partitions = NULL;
-    uint32_t *buckets = NULL;
-    sl_status status = make_keys(table, operation, rows, &keys, &partitions);
-    if (!status)
-        status = partition_paths_check(partitions);
-    if (!status && table->buckets.buckets) {
-        buckets = sl_calloc((size_t)rows->rows + 1, sizeof *buckets);
-        status = buckets ? sl_bucket_of_keys(&table->buckets, keys, buckets) : sl_nomem();
-    }
-    sl_free(buckets);
-    sl_array_unref(keys);
-    sl_array_unref(partitions);
-    return status;
-}
-
 static bool any_true(const sl_batch *rows, const char *name)
 {
     int at = sl_type_field_index(rows->schema, name);
@@ -339,35 +297,6 @@ static sl_status take_rows(sl_writer *w, const sl_batch *rows, const sl_array *k
     return w->policy.is_early ? flush_unless_busy(w, is_full) : SL_OK;
 }
 
-static sl_status refuse_row(const sl_writer *w, const sl_batch *batch, int64_t row)
-{
-    sl_batch *one = NULL, *conformed = NULL;
-    sl_status status = sl_batch_copy(batch, row, 1, &one);
-    if (!status)
-        status = sl_batch_conform(one, w->columns, &conformed);
-    if (!status)
-        status = sl_write_check(w->table, w->operation, conformed);
-    sl_batch_unref(one);
-    sl_batch_unref(conformed);
-    return sl_at_row(status, row);
-}
-
-/* Whole columns are looked at one after the other: a row before the one that failed may be wrong for another reason. Takes
- * over `why`. */
-static sl_status first_refusal(const sl_writer *w, const sl_batch *batch, sl_status why)
-{
-    int64_t last = sl_status_code(why) == SL_E_INPUT ? sl_status_row(why) : 0;
-    for (int64_t row = 0; row < last; row++) {
-        sl_status status = refuse_row(w, batch, row);
-        if (sl_status_code(status) == SL_E_INPUT) {
-            sl_status_free(why);
-            return status;
-        }
-        sl_status_free(status);
-    }
-    return why;
-}
-
 /* Tells which row of the input failed, of all that the writer was given, from 1; or among which it is. */
 static sl_status append_failed(const sl_writer *w, const sl_batch *batch, sl_status status)
 {
@@ -389,7 +318,7 @@ sl_status sl_writer_append(sl_writer *w, sl_batch *batch)
         return sl_internal("an append to a writer that has failed");
     SL_TRY(sl_check_cancel(&w->table->runtime));
     SL_GO(sl_batch_conform(batch, w->columns, &rows));
-    SL_GO(make_keys(w->table, w->operation, rows, &keys, &partitions));
+    SL_GO(writer_make_keys(w->table, w->operation, rows, &keys, &partitions));
     SL_GO(buffered_batch(w, rows, keys, &buffered));
     w->saw_deletes = w->saw_deletes || may_have_deletes(w, rows);
     status = take_rows(w, buffered, keys, partitions);
@@ -404,7 +333,9 @@ done:
     sl_batch_unref(buffered);
     sl_array_unref(keys);
     sl_array_unref(partitions);
-    return status ? append_failed(w, batch, first_refusal(w, batch, status)) : SL_OK;
+    if (!status)
+        return SL_OK;
+    return append_failed(w, batch, writer_first_refusal(w->table, w->operation, w->columns, batch, status));
 }
 
 void sl_writer_waiting(const sl_writer *w, uint64_t *rows, uint64_t *bytes)

@@ -2,8 +2,6 @@
 #include "slice/slice.h"
 #include <string.h>
 
-#define MERGE_PROPERTY "hoodie.record.merge.property."
-
 static const char *merge_property(const sl_table *table, const char *version_9_key, const char *plain_key)
 {
     const char *value = sl_properties_get(&table->properties, version_9_key);
@@ -42,10 +40,8 @@ sl_status sl_table_rules(const sl_table *table, const sl_type *schema, struct sl
     int deleted = sl_type_field_index(schema, "_hoodie_is_deleted");
     if (deleted >= 0 && schema->fields[deleted].type->id == SL_BOOL)
         o.delete_column = "_hoodie_is_deleted";
-    o.marker_column =
-        merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.field", "hoodie.payload.delete.field");
-    o.marker_value =
-        merge_property(table, MERGE_PROPERTY "hoodie.payload.delete.marker", "hoodie.payload.delete.marker");
+    o.marker_column = merge_property(table, SL_DELETE_FIELD, "hoodie.payload.delete.field");
+    o.marker_value = merge_property(table, SL_DELETE_MARKER, "hoodie.payload.delete.marker");
     if (!o.marker_column || !o.marker_value || sl_type_field_index(schema, o.marker_column) < 0)
         o.marker_column = o.marker_value = NULL;
     o.classic = table->layout == SL_LAYOUT_DEFAULT;

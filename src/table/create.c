@@ -139,6 +139,21 @@ static sl_status check_partial_update(const sl_properties *p)
     return SL_OK;
 }
 
+/* Below version 9 the marker is told by the options of every write, not by the table. */
+static sl_status check_delete_marker(const sl_properties *p, const sl_type *schema)
+{
+    const char *field = sl_properties_get(p, SL_DELETE_FIELD);
+    if (!field && !sl_properties_get(p, SL_DELETE_MARKER))
+        return SL_OK;
+    if (!field || !sl_properties_get(p, SL_DELETE_MARKER))
+        return sl_input("hoodie.payload.delete.field and hoodie.payload.delete.marker go together");
+    if (strcmp(sl_properties_get(p, "hoodie.table.version"), "8") == 0)
+        return sl_input("hoodie.payload.delete.field needs table version 9");
+    if (sl_type_field_index(schema, field) < 0)
+        return sl_input("hoodie.payload.delete.field \"%s\" is no column of the schema", field);
+    return SL_OK;
+}
+
 static sl_status fill_keys(sl_properties *p, const sl_type *schema)
 {
     sl_strings record = {0}, partition = {0}, ordering = {0};
@@ -202,6 +217,8 @@ static sl_status take_write_names(sl_properties *p)
         {"hoodie.datasource.write.precombine.field", "hoodie.table.ordering.fields"},
         {"hoodie.datasource.write.keygenerator.type", "hoodie.table.keygenerator.type"},
         {"hoodie.write.table.version", "hoodie.table.version"},
+        {"hoodie.payload.delete.field", SL_DELETE_FIELD},
+        {"hoodie.payload.delete.marker", SL_DELETE_MARKER},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = sl_properties_get(p, names[i][0]), *stored = sl_properties_get(p, names[i][1]);
@@ -249,6 +266,7 @@ static sl_status properties_for_create(const struct sl_create_options *options, 
     SL_TRY(fill_version(p));
     SL_TRY(fill_merge(p));
     SL_TRY(check_partial_update(p));
+    SL_TRY(check_delete_marker(p, options->schema));
     SL_TRY(fill_keys(p, options->schema));
     SL_TRY(fill_index(p));
     SL_TRY(fill_changes(p));

@@ -380,6 +380,36 @@ static sl_status refuse_other_version(const sl_table *t)
                                 t->version, wanted);
 }
 
+/* Which row of a key wins is the table's to say, to its readers too: a writer's other rule would only be ignored. */
+static sl_status refuse_other_rule(const sl_table *t, const char *setting, const char *stored)
+{
+    const char *wanted = sl_properties_get(&t->options, setting);
+    return !wanted || strcmp(wanted, stored) == 0
+               ? SL_OK
+               : sl_hint(sl_unsupported("writing with %s=%s: the table has %s", setting, wanted,
+                                        *stored ? stored : "none"),
+                         "this is settled when a table is made");
+}
+
+static sl_status refuse_other_merge(const sl_table *t)
+{
+    static const char *const names[][2] = {
+        {"hoodie.table.partial.update.mode", "hoodie.table.partial.update.mode"},
+        {SL_UNAVAILABLE_VALUE, SL_UNAVAILABLE_VALUE},
+        {SL_DELETE_FIELD, SL_DELETE_FIELD},
+        {SL_DELETE_MARKER, SL_DELETE_MARKER},
+        {"hoodie.payload.delete.field", SL_DELETE_FIELD},
+        {"hoodie.payload.delete.marker", SL_DELETE_MARKER},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *plain = sl_properties_get_or(&t->properties, names[i][0], "");
+        SL_TRY(refuse_other_rule(t, names[i][0], sl_properties_get_or(&t->properties, names[i][1], plain)));
+    }
+    return refuse_other_rule(t, "hoodie.record.merge.mode",
+                             t->merge == SL_MERGE_EVENT_TIME ? "EVENT_TIME_ORDERING"
+                                                             : "COMMIT_TIME_ORDERING");
+}
+
 sl_status sl_table_check_writable(sl_table *t)
 {
     const sl_properties *p = &t->properties;
@@ -389,6 +419,7 @@ sl_status sl_table_check_writable(sl_table *t)
                               sl_table_setting(t, "hoodie.write.concurrency.mode", ""));
     if (t->merge == SL_MERGE_CUSTOM)
         return sl_unsupported("writing a table whose merge mode is CUSTOM");
+    SL_TRY(refuse_other_merge(t));
     const char *partial = sl_properties_get_or(p, "hoodie.table.partial.update.mode", "");
     if (*partial && strcmp(partial, "IGNORE_DEFAULTS") != 0 && strcmp(partial, "FILL_UNAVAILABLE") != 0)
         return sl_unsupported("writing a table whose partial update mode is %s", partial);

@@ -38,6 +38,10 @@ void sl_properties_free(sl_properties *p);
 /* What stands for a value that did not come along, in tables whose partial update mode is FILL_UNAVAILABLE. */
 #define SL_UNAVAILABLE_VALUE "hoodie.record.merge.property.hoodie.write.partial.update.unavailable.value"
 
+/* A row whose column of the first name holds the text of the second is a delete (spec/log-format.md 12). */
+#define SL_DELETE_FIELD  "hoodie.record.merge.property.hoodie.payload.delete.field"
+#define SL_DELETE_MARKER "hoodie.record.merge.property.hoodie.payload.delete.marker"
+
 enum sl_table_type { SL_COPY_ON_WRITE, SL_MERGE_ON_READ };
 enum sl_layout { SL_LAYOUT_DEFAULT, SL_LAYOUT_LSM };
 enum sl_table_merge { SL_MERGE_COMMIT_TIME, SL_MERGE_EVENT_TIME, SL_MERGE_CUSTOM };

@@ -125,6 +125,33 @@ done
 run 1 'deletes by file: a key column is missing' sh -c "printf 's,n,d,day\n7,1,1,2024-01-01\n' >short.csv; \"$SLUICE\" delete keys-default-csv short.csv"
 err_has 'column t of the table is missing from the input$'
 
+# ---- deletes in a stream of changes ----
+
+printf '%s\n' '{"id":1,"op":"c","ts":1}' '{"id":2,"op":"c","ts":1}' '{"id":3,"op":"c","ts":5}' >before.jsonl
+printf '%s\n' '{"id":1,"op":"d","ts":3}' '{"id":3,"op":"d","ts":3}' '{"id":4,"op":"u","ts":3}' '{"id":5,"op":"d","ts":3}' >after.jsonl
+marker='-c hoodie.payload.delete.field=op -c hoodie.payload.delete.marker=d'
+run 0 'a column says which rows are deletes; late ones lose' true
+for layout in default lsm_tree; do
+    for index in bucket simple; do
+        t=marked-$layout-$index
+        also 0 "$SLUICE" create $t --schema 'id long, op string, ts long' --key id --ordering ts --layout $layout --index $index $marker
+        also 0 "$SLUICE" upsert $t before.jsonl
+        also 0 "$SLUICE" upsert $t after.jsonl $marker
+        also 0 "$SLUICE" query $t
+        out_is_sorted '{"id":2,"op":"c","ts":1}
+{"id":3,"op":"c","ts":5}
+{"id":4,"op":"u","ts":3}'
+    done
+done
+run 1 'a marker that the table does not have' "$SLUICE" upsert marked-default-bucket after.jsonl -c hoodie.payload.delete.marker=x
+err_has 'hoodie.payload.delete.marker=x: the table has d: not supported$'
+run 1 'a merge mode that the table does not have' "$SLUICE" upsert marked-default-bucket after.jsonl -c hoodie.record.merge.mode=COMMIT_TIME_ORDERING
+err_has 'the table has EVENT_TIME_ORDERING: not supported$'
+run 1 'half a marker' "$SLUICE" create half --schema 'id long, op string' --key id -c hoodie.payload.delete.field=op
+err_has 'go together'
+run 1 'a marker in no column' "$SLUICE" create half --schema 'id long' --key id $marker
+err_has 'is no column of the schema'
+
 # ---- changes ----
 
 cdc='-c hoodie.table.cdc.enabled=true -c hoodie.table.cdc.supplemental.logging.mode=data_before'

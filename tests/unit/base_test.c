@@ -88,6 +88,25 @@ static void test_status_is_bounded(void **state)
     sl_status_free(status);
 }
 
+/* Messages go into JSON, which takes no half character. */
+static void test_status_is_cut_between_characters(void **state)
+{
+    static const char *const characters[] = {"\xc3\xa9", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80"};
+    (void)state;
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++)
+        for (size_t before = 0; before < 4; before++) {
+            char long_text[10000] = "abc";
+            size_t len = before, width = strlen(characters[i]);
+            for (; len + width < sizeof long_text; len += width)
+                memcpy(long_text + len, characters[i], width + 1);
+            sl_status status = sl_input("%s", long_text);
+            size_t told = strlen(sl_status_message(status));
+            assert_in_range(told, 4000, 4096);
+            assert_int_equal(sl_utf8_valid_prefix(sl_status_message(status), told), told);
+            sl_status_free(status);
+        }
+}
+
 static void test_status_without_memory(void **state)
 {
     (void)state;
@@ -877,6 +896,7 @@ int main(void)
         cmocka_unit_test(test_status_tells_a_row),
         cmocka_unit_test(test_status_has_every_code),
         cmocka_unit_test(test_status_is_bounded),
+        cmocka_unit_test(test_status_is_cut_between_characters),
         cmocka_unit_test(test_status_without_memory),
         cmocka_unit_test(test_allocation_fails_on_request),
         cmocka_unit_test(test_aligned_is_aligned),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* The order of the choices of --format. */
@@ -18,10 +19,29 @@ enum output_format {
 
 /* ---- format -------------------------------------------------------------------------------------------- */
 
+/* In any case of letters, as for inputs. */
 static bool ends_with(const char *path, const char *ending)
 {
     size_t n = strlen(path), e = strlen(ending);
-    return n > e && strcmp(path + n - e, ending) == 0;
+    return n > e && strcasecmp(path + n - e, ending) == 0;
+}
+
+/* What would promise something else than what is written: other tools go by the name. */
+static int check_output_name(const struct args *args)
+{
+    static const char *const compressed[] = {".gz", ".zst", ".bz2", ".xz"};
+    static const char *const others[] = {".tsv", ".avro", ".arrow", ".feather", ".orc", ".xlsx"};
+    const char *path = args->values[OPT_OUTPUT];
+    for (size_t i = 0; path && i < sizeof compressed / sizeof *compressed; i++)
+        if (ends_with(path, compressed[i]))
+            return fail_usage(args,
+                              "-o %s: what is written is not compressed; pipe standard output into a "
+                              "compressor",
+                              path);
+    for (size_t i = 0; path && !given(args, OPT_FORMAT) && i < sizeof others / sizeof *others; i++)
+        if (ends_with(path, others[i]))
+            return fail_usage(args, "-o %s: no such format is written; --format says which", path);
+    return STATUS_DONE;
 }
 
 static enum output_format format_of(const struct args *args)
@@ -49,7 +69,7 @@ int check_format(const struct args *args)
         return fail_usage(args, "--format parquet needs a file (-o FILE)");
     if (given(args, OPT_JSON) && given(args, OPT_FORMAT) && format != FORMAT_JSONL && format != FORMAT_COUNT)
         return fail_usage(args, "--json and --format %s do not go together", args->values[OPT_FORMAT]);
-    return STATUS_DONE;
+    return check_output_name(args);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */

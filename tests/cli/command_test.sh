@@ -182,6 +182,8 @@ run 0 '-o: the format by its name, no temporary left' "$SLUICE" query made -o ro
 also 0 "$SLUICE" query made -o rows.jsonl --json
 out_is '{"rows":3,"file":"rows.jsonl"}'
 [ "$(ls rows.*)" = "$(printf 'rows.csv\nrows.jsonl')" ] || wrong 'other files are left'
+also 0 "$SLUICE" query made -o big.CSV
+[ "$(head -n 1 big.CSV | tr -d '\r')" = id,region,fare,ts ] || wrong 'big.CSV is no CSV'
 run 0 '-o of a failed query leaves what was there' sh -c "echo old >kept.csv; \"$SLUICE\" query made --where 'nope=1' -o kept.csv; echo \$?; cat kept.csv; ls kept.csv*"
 out_is "$(printf '1\nold\nkept.csv')"
 run 0 '--explain on standard error' "$SLUICE" query made --explain --where "region = 'lagos'"

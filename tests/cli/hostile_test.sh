@@ -291,6 +291,8 @@ usage 'create without key' '--key is missing' create c --schema 'id long'
 usage 'create without schema' '--schema is missing' create c --key id
 usage 'parquet to standard output' 'needs a file' query t --format parquet
 usage 'arrow' 'not available in this version' query t --format arrow
+usage 'an output called compressed' 'not compressed' query t --format csv -o t.csv.gz
+usage 'an output called as what is not written' 'no such format is written' query t -o t.avro
 usage '--json and csv' 'do not go together' query t --json --format csv
 usage 'rows option without --rows' '--limit goes with --rows' inspect whole.parquet --limit 1
 run 1 'a file of settings that is not there' "$SLUICE" info t --props nowhere.properties

@@ -172,7 +172,8 @@ static void ignore_row(void *context, const sluice_rejected_row *row)
     (void)row;
 }
 
-/* As sluice_schema_of_file, which knows nothing of delimiters and of rows that shall be left out. */
+/* As sluice_schema_of_file, which knows nothing of delimiters and of rows that shall be left out. Wrong rows are told when their turn
+ * comes: the first one may be wrong by a value, which only the table's types tell. */
 static int schema_of_text(const struct args *args, const struct input *input, struct ArrowSchema *out,
                           sluice_error *e)
 {
@@ -180,7 +181,7 @@ static int schema_of_text(const struct args *args, const struct input *input, st
                                     .format = input->format,
                                     .delimiter = delimiter(args),
                                     .null_text = args->values[OPT_NULL_TEXT],
-                                    .reject = given(args, OPT_REJECT) ? ignore_row : NULL,
+                                    .reject = ignore_row,
                                     .memory = args_memory(args)};
     struct ArrowArrayStream rows;
     int code = sluice_input_open(input->path, &options, &rows, e);

@@ -41,6 +41,7 @@ refused 'an empty file' 'bad.csv: empty' ''
 refused 'the first of wrong rows: a null key before a wrong value' 'bad.csv: .*input row 2: record key field `id` is null' 'id,region,fare,ts\n1,quito,1,1\n,quito,1,1\n3,quito,x,1\n'
 refused 'the first of wrong rows: a null ordering value behind a wrong partition' 'bad.csv: .*input row 2: partition path' 'id,region,fare,ts\n1,quito,1,1\n2,..,1,1\n3,quito,1,\n,quito,1,1\n'
 refused 'the first of wrong rows: a null key behind a wrong value' 'bad.csv: line 3: column `fare`' 'id,region,fare,ts\n1,quito,1,1\n2,quito,x,1\n,quito,1,1\n'
+refused 'the first of wrong rows: a wrong value before a row that is too short' 'bad.csv: line 2: column `fare`' 'id,region,fare,ts\n1,quito,x,1\n2,quito\n'
 refused 'only the last of many rows is bad' 'bad.csv: line 20002: ' "id,region,fare,ts\n$(awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%d,quito,1,1\\n", i }')x,quito,1,1\n"
 
 # A first write that fails leaves no table with the columns of a mistake.

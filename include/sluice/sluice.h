@@ -19,6 +19,7 @@
  *   - A call that can fail returns 0 or a code of enum sluice_code and fills the caller's sluice_error (which may
  *     be NULL). Out-pointers are untouched on failure. Unless its text says otherwise a handle stays usable after
  *     a failure.
+ *   - A pointer that is NULL without its text allowing it is SLUICE_E_INPUT, and the message names the argument.
  *   - The library prints nothing, never exits, has no global state. Handles are used by one thread at a time,
  *     unless their text says otherwise; different handles are independent.
  *   - Handles and streams may be closed and released in any order: a table that has been closed goes away with the last

@@ -26,6 +26,23 @@ struct sluice_table {
 sluice_table *api_table_ref(sluice_table *t);
 /* Moves a status into the caller's error and gives its code; frees it. */
 int api_result(sl_status status, sluice_error *e);
+/* Pointers of the caller that may not be NULL, as a status that names the first that is: arguments.c. */
+#define API_ARGUMENTS(...)                                                                                   \
+    api_arguments(#__VA_ARGS__, (const void *const[]){__VA_ARGS__},                                          \
+                  sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
+SL_MUST_USE sl_status api_arguments(const char *names, const void *const *arguments, size_t count);
+/* The same for the items of a list; a list of none may be NULL. */
+SL_MUST_USE sl_status api_items(const char *name, const char *const *items, size_t count);
+/* Returns SLUICE_E_INPUT from the calling function, which has an `e`. */
+#define API_REQUIRE(...)                                                                                     \
+    do {                                                                                                     \
+        sl_status missing_ = API_ARGUMENTS(__VA_ARGS__);                                                     \
+        if (missing_)                                                                                        \
+            return api_result(missing_, e);                                                                  \
+    } while (0)
+/* For calls that consume an argument also on failure. */
+int api_drop_array(struct ArrowArray *array, sl_status status, sluice_error *e);
+int api_drop_stream(struct ArrowArrayStream *rows, sl_status status, sluice_error *e);
 /* key, value, ..., NULL with every name and value checked. NULL: none. */
 SL_MUST_USE sl_status api_options(const char *const *options, sl_properties *out);
 SL_MUST_USE sl_status api_operation(enum sluice_operation operation, enum sl_operation *out);

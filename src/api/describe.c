@@ -423,6 +423,7 @@ sl_status describe_files(const sl_table *table, json_t **out)
 
 int sluice_table_describe(sluice_table *t, enum sluice_description what, char **out, sluice_error *e)
 {
+    API_REQUIRE(t, out);
     json_t *json;
     sl_status status = what == SLUICE_DESCRIBE_INFO       ? describe_info(t->table, &json)
                        : what == SLUICE_DESCRIBE_TIMELINE ? describe_timeline(t->table, &json)
@@ -433,8 +434,9 @@ int sluice_table_describe(sluice_table *t, enum sluice_description what, char **
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
-int sluice_settings(char **out, sluice_error *e)
+int sluice_settings(char **json, sluice_error *e)
 {
+    API_REQUIRE(json);
     static const char *const types[] = {"text", "boolean", "integer", "bytes"};
     size_t count;
     const struct sl_setting *list = sl_settings(&count);
@@ -446,15 +448,17 @@ int sluice_settings(char **out, sluice_error *e)
                                                    types[list[i].type], "default", list[i].fallback,
                                                    "meaning", list[i].meaning, "stored", list[i].stored));
     array = filled(array, failed);
-    return api_result(array ? api_json_text(array, out) : sl_nomem(), e);
+    return api_result(array ? api_json_text(array, json) : sl_nomem(), e);
 }
 
 int sluice_setting_check(const char *key, const char *value, sluice_error *e)
 {
+    API_REQUIRE(key, value);
     return api_result(sl_setting_check(key, value), e);
 }
 
 int sluice_size_parse(const char *text, uint64_t *bytes, sluice_error *e)
 {
+    API_REQUIRE(text, bytes);
     return api_result(sl_parse_bytes(text, bytes), e);
 }

@@ -3,6 +3,7 @@
 
 int sluice_table_doctor(sluice_table *t, int deep, char **json, sluice_error *e)
 {
+    API_REQUIRE(t, json);
     json_t *findings;
     sl_status status = sl_doctor(t->table, deep != 0, &findings);
     if (!status)
@@ -12,6 +13,7 @@ int sluice_table_doctor(sluice_table *t, int deep, char **json, sluice_error *e)
 
 int sluice_table_repair(sluice_table *t, uint64_t *rolled_back, sluice_error *e)
 {
+    API_REQUIRE(t);
     size_t count;
     sl_status status = sl_doctor_repair(t->table, &count);
     if (!status && rolled_back)

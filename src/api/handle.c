@@ -7,14 +7,21 @@
 const char *sluice_version(void) { return SL_VERSION; }
 void sluice_free(void *memory) { sl_free(memory); }
 
+static void tell(char *out, size_t out_bytes, const char *text)
+{
+    int len = snprintf(out, out_bytes, "%s", text);
+    if (len >= 0 && (size_t)len >= out_bytes)
+        out[sl_utf8_cut(text, out_bytes - 1)] = 0;
+}
+
 int api_result(sl_status status, sluice_error *e)
 {
     int code = (int)sl_status_code(status);
     if (e) {
         const char *hint = sl_status_hint(status);
         e->code = code;
-        snprintf(e->message, sizeof e->message, "%s", sl_status_message(status));
-        snprintf(e->hint, sizeof e->hint, "%s", hint ? hint : "");
+        tell(e->message, sizeof e->message, sl_status_message(status));
+        tell(e->hint, sizeof e->hint, hint ? hint : "");
     }
     sl_status_free(status);
     return code;
@@ -89,6 +96,7 @@ static sl_status set_up_runtime(sluice_table *t, const sl_properties *options)
 
 int sluice_table_open(const char *uri, const char *const *options, sluice_table **out, sluice_error *e)
 {
+    API_REQUIRE(uri, out);
     sl_properties p = {0};
     sluice_table *t = sl_calloc(1, sizeof *t);
     if (!t)
@@ -111,7 +119,7 @@ int sluice_table_open(const char *uri, const char *const *options, sluice_table 
     return api_result(status, e);
 }
 
-uint64_t sluice_table_memory(const sluice_table *t) { return t->budget.limit; }
+uint64_t sluice_table_memory(const sluice_table *t) { return t ? t->budget.limit : 0; }
 
 sluice_table *api_table_ref(sluice_table *t)
 {
@@ -135,17 +143,27 @@ void sluice_table_close(sluice_table *t)
 void sluice_table_callbacks(sluice_table *t, const sluice_callbacks *callbacks)
 {
     sluice_callbacks known = {0};
-    memcpy(&known, callbacks, callbacks->size < sizeof known ? callbacks->size : sizeof known);
+    if (!t)
+        return;
+    if (callbacks)
+        memcpy(&known, callbacks, callbacks->size < sizeof known ? callbacks->size : sizeof known);
     t->callbacks = known;
 }
 
 void sluice_table_read_stats(const sluice_table *t, sluice_scan_stats *stats)
 {
-    api_read_stats(&t->reads, stats);
+    if (t && stats)
+        api_read_stats(&t->reads, stats);
 }
 
-void sluice_table_cancel(sluice_table *t) { atomic_store(&t->cancel, true); }
-void sluice_table_cancel_clear(sluice_table *t) { atomic_store(&t->cancel, false); }
+static void set_cancel(sluice_table *t, bool cancel)
+{
+    if (t)
+        atomic_store(&t->cancel, cancel);
+}
+
+void sluice_table_cancel(sluice_table *t) { set_cancel(t, true); }
+void sluice_table_cancel_clear(sluice_table *t) { set_cancel(t, false); }
 
 /* ---- create, schema, rollback -------------------------------------------------------------------------- */
 
@@ -191,12 +209,14 @@ static sl_status create(const char *uri, const struct ArrowSchema *schema, const
 int sluice_table_create(const char *uri, const struct ArrowSchema *schema, const char *const *options,
                         sluice_error *e)
 {
+    API_REQUIRE(uri, schema);
     return api_result(create(uri, schema, options, NULL), e);
 }
 
 int sluice_table_create_for(const char *uri, const struct ArrowSchema *schema, const char *const *options,
                             sluice_creation **out, sluice_error *e)
 {
+    API_REQUIRE(uri, schema, out);
     sluice_creation *c = sl_calloc(1, sizeof *c);
     sl_status status = c && (c->uri = sl_strdup(uri)) ? SL_OK : sl_nomem();
     if (!status)
@@ -210,6 +230,7 @@ int sluice_table_create_for(const char *uri, const struct ArrowSchema *schema, c
 
 int sluice_creation_undo(const sluice_creation *c, int *gone, sluice_error *e)
 {
+    API_REQUIRE(c);
     bool is_gone = false;
     sl_status status = sl_table_create_undo(c->uri, c->made, &is_gone);
     if (gone)
@@ -258,17 +279,20 @@ static sl_status key_columns(const sl_table *table, const sl_timeline *timeline,
 
 int sluice_table_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
 {
+    API_REQUIRE(t, out);
     return export_schema(t, all_columns, out, e);
 }
 
 int sluice_table_key_schema(sluice_table *t, struct ArrowSchema *out, sluice_error *e)
 {
+    API_REQUIRE(t, out);
     return export_schema(t, key_columns, out, e);
 }
 
 int sluice_table_rollback(sluice_table *t, const char *instant, char *instant_out, uint64_t *files_deleted,
                           sluice_error *e)
 {
+    API_REQUIRE(t, instant);
     char result[SL_INSTANT_BYTES] = "";
     size_t deleted = 0;
     sl_status status = sl_rollback_instant(t->table, instant, result, &deleted);

@@ -5,6 +5,7 @@
 
 int sluice_schema_parse(const char *text, struct ArrowSchema *out, sluice_error *e)
 {
+    API_REQUIRE(text, out);
     const sl_type *schema;
     sl_status status = sl_schema_parse(text, &schema);
     if (!status) {
@@ -39,6 +40,7 @@ static bool has_suffix(const char *path, const char *suffix)
 
 int sluice_schema_of_file(const char *path, const char *format, struct ArrowSchema *out, sluice_error *e)
 {
+    API_REQUIRE(path, out);
     const sl_type *found = NULL, *mapped = NULL;
     struct sl_input_options options = {0};
     struct sl_table_type_options types = {0};
@@ -166,6 +168,7 @@ done:
 int sluice_input_open(const char *path, const sluice_input_options *options, struct ArrowArrayStream *out,
                       sluice_error *e)
 {
+    API_REQUIRE(path, out);
     sluice_input_options known = {0};
     if (options)
         memcpy(&known, options, options->size < sizeof known ? options->size : sizeof known);

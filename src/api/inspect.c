@@ -144,22 +144,23 @@ done:
     return status;
 }
 
-int sluice_inspect(const char *path, char **out, sluice_error *e)
+int sluice_inspect(const char *path, char **json, sluice_error *e)
 {
+    API_REQUIRE(path, json);
     struct inspected i;
-    json_t *json = NULL;
+    json_t *found = NULL;
     sl_status status = inspected_open(path, &i);
     if (status)
         return api_result(status, e);
     switch (i.kind) {
     case KIND_PARQUET:
-        status = parquet_json(&i, &json);
+        status = parquet_json(&i, &found);
         break;
     case KIND_AVRO:
-        status = avro_json(&i, &json);
+        status = avro_json(&i, &found);
         break;
     case KIND_PROPERTIES:
-        status = properties_json(&i, &json);
+        status = properties_json(&i, &found);
         break;
     case KIND_INLINE_LOG:
         status = sl_unsupported("inspecting an inline log");
@@ -169,28 +170,29 @@ int sluice_inspect(const char *path, char **out, sluice_error *e)
         break;
     }
     if (!status)
-        status = api_json_text(json, out);
+        status = api_json_text(found, json);
     inspected_close(&i);
     return api_result(sl_context(status, "file %s", path), e);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-int sluice_inspect_rows(const char *path, struct ArrowArrayStream *out, sluice_error *e)
+int sluice_inspect_rows(const char *path, struct ArrowArrayStream *rows, sluice_error *e)
 {
+    API_REQUIRE(path, rows);
     struct inspected i;
-    sl_stream *rows = NULL;
+    sl_stream *found = NULL;
     sl_status status = inspected_open(path, &i);
     if (status)
         return api_result(status, e);
     if (i.kind == KIND_PARQUET || i.kind == KIND_AVRO) {
         static const struct sl_input_options keep_all = {0};
-        status = sl_input_open(path, i.kind == KIND_PARQUET ? "parquet" : "avro", NULL, &keep_all, &rows);
+        status = sl_input_open(path, i.kind == KIND_PARQUET ? "parquet" : "avro", NULL, &keep_all, &found);
     } else {
         status = sl_unsupported("rows of this kind of file (Parquet and Avro files have rows)");
     }
     if (!status)
-        status = api_export_stream(rows, 0, out);
+        status = api_export_stream(found, 0, rows);
     inspected_close(&i);
     return api_result(sl_context(status, "file %s", path), e);
 }

@@ -27,8 +27,9 @@ struct planned {
     char instant[SL_INSTANT_BYTES]; /* "": there is nothing to do */
 };
 
-int sluice_service_preview(sluice_table *t, enum sluice_service service, char **out, sluice_error *e)
+int sluice_service_preview(sluice_table *t, enum sluice_service service, char **json, sluice_error *e)
 {
+    API_REQUIRE(t, json);
     json_t *plan;
     enum sl_service inner;
     size_t operations;
@@ -37,7 +38,7 @@ int sluice_service_preview(sluice_table *t, enum sluice_service service, char **
     if (!status && service != SLUICE_DUE)
         status = sl_service_plan(t->table, inner, SL_SELECT_ALL, &plan, &operations);
     if (!status)
-        status = api_json_text(plan, out);
+        status = api_json_text(plan, json);
     return api_result(sl_context(status, "table %s", t->table->uri), e);
 }
 
@@ -53,6 +54,7 @@ static sl_status schedule(sluice_table *t, enum sluice_service service, char *in
 int sluice_service_schedule(sluice_table *t, enum sluice_service service, char *instant, uint64_t *tasks,
                             sluice_error *e)
 {
+    API_REQUIRE(t, instant);
     char planned[SL_INSTANT_BYTES];
     size_t operations = 0;
     sl_status status = schedule(t, service, planned, &operations);
@@ -122,6 +124,7 @@ static const char *action_of(enum sluice_service service)
 int sluice_service_run(sluice_table *t, enum sluice_service service, const char *instant,
                        sluice_commit_info *info, sluice_error *e)
 {
+    API_REQUIRE(t);
     struct sl_write_result result = {.action = action_of(service), .counts_known = true};
     sl_service_job *job;
     sl_status status = begin(t, service, instant, &job);
@@ -148,6 +151,7 @@ static sl_status make_task_texts(sluice_job *j, const sl_table *table)
 int sluice_job_plan(sluice_table *t, enum sluice_service service, const char *instant, sluice_job **out,
                     sluice_error *e)
 {
+    API_REQUIRE(t, out);
     sluice_job *j = sl_calloc(1, sizeof *j);
     sl_status status = j ? begin(t, service, instant, &j->service) : sl_nomem();
     if (!status && j->service)
@@ -177,6 +181,7 @@ void sluice_job_free(sluice_job *j)
 int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint32_t tasks, sluice_job **out,
                           sluice_error *e)
 {
+    API_REQUIRE(t, out);
     enum sl_operation inner;
     sluice_job *j = sl_calloc(1, sizeof *j);
     sl_status status = j ? api_operation(operation, &inner) : sl_nomem();
@@ -202,6 +207,7 @@ int sluice_job_plan_write(sluice_table *t, enum sluice_operation operation, uint
 
 int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e)
 {
+    API_REQUIRE(s, out);
     struct sl_scan_options options;
     json_t *tasks = NULL, *task;
     size_t i;
@@ -227,13 +233,14 @@ int sluice_job_plan_scan(sluice_scan *s, sluice_job **out, sluice_error *e)
     return api_result(SL_OK, e);
 }
 
-size_t sluice_job_tasks(const sluice_job *j) { return j->count; }
+size_t sluice_job_tasks(const sluice_job *j) { return j ? j->count : 0; }
 
 const void *sluice_job_task(const sluice_job *j, size_t index, size_t *bytes)
 {
-    if (index >= j->count)
+    if (!j || index >= j->count)
         return NULL;
-    *bytes = strlen(j->tasks[index]);
+    if (bytes)
+        *bytes = strlen(j->tasks[index]);
     return j->tasks[index];
 }
 
@@ -243,7 +250,10 @@ int sluice_route(sluice_table *t, enum sluice_operation operation, const struct 
     enum sl_operation inner;
     const sl_type *type = NULL;
     sl_batch *batch = NULL;
-    sl_status status = api_operation(operation, &inner);
+    sl_status status = API_ARGUMENTS(t, schema, array, numbers);
+    if (status)
+        return api_drop_array(array, status, e);
+    status = api_operation(operation, &inner);
     if (!status)
         status = sl_arrow_import_schema(schema, &type);
     if (!status)
@@ -277,8 +287,11 @@ int sluice_task_run(const char *uri, const void *task, size_t task_bytes, struct
     sluice_table *t;
     json_t *json = NULL, *answer = NULL;
     char *text = NULL;
+    sl_status status = API_ARGUMENTS(uri, task, result, result_bytes);
+    if (status)
+        return api_drop_stream(rows, status, e);
     int code = sluice_table_open(uri, options, &t, e);
-    sl_status status = code ? SL_OK : api_blob_open(API_TASK, t->table, task, task_bytes, &json);
+    status = code ? SL_OK : api_blob_open(API_TASK, t->table, task, task_bytes, &json);
     if (!code && !status)
         status = run_task(t->table, json, rows, &answer);
     if (!code && !status)
@@ -317,8 +330,9 @@ static void task_close(sl_stream *self)
 }
 
 int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const char *const *options,
-                     struct ArrowArrayStream *out, sluice_error *e)
+                     struct ArrowArrayStream *rows, sluice_error *e)
 {
+    API_REQUIRE(uri, task, rows);
     struct task_rows *r = sl_calloc(1, sizeof *r);
     json_t *json = NULL;
     if (!r)
@@ -337,7 +351,7 @@ int sluice_task_rows(const char *uri, const void *task, size_t task_bytes, const
         return api_result(sl_context(status, "table %s", uri), e);
     }
     r->base = (sl_stream){r->rows->schema, task_next, task_close};
-    return api_result(api_export_stream(&r->base, r->table->budget.limit, out), e);
+    return api_result(api_export_stream(&r->base, r->table->budget.limit, rows), e);
 }
 
 /* Takes over the job's inner half. */
@@ -357,9 +371,12 @@ int sluice_job_commit(sluice_job *j, const void *const *results, const size_t *r
                       sluice_commit_info *info, sluice_error *e)
 {
     struct sl_write_result result = {.action = "compaction", .counts_known = true};
+    API_REQUIRE(j);
     bool is_write = j->write != NULL;
     json_t **parsed = sl_calloc(count + 1, sizeof *parsed);
     sl_status status = parsed ? SL_OK : sl_nomem();
+    if (!status && count)
+        status = API_ARGUMENTS(results, result_bytes);
     for (size_t i = 0; i < count && !status; i++)
         status =
             sl_context(api_blob_open(API_RESULT, j->owner->table, results[i], result_bytes[i], &parsed[i]),

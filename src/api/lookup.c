@@ -42,6 +42,7 @@ static sl_status engine_of(sluice_table *t, sl_lookup **out)
 int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
                   const sluice_lookup_options *options, struct ArrowArrayStream *rows, sluice_error *e)
 {
+    API_REQUIRE(t, rows);
     sluice_lookup_options o = {0};
     struct sl_lookup_request request = {0};
     sl_strings partitions = {0};
@@ -52,6 +53,9 @@ int sluice_lookup(sluice_table *t, const char *const *keys, size_t count,
     memset(&stats, 0, sizeof stats);
     if (options)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    SL_GO(api_items("keys", keys, count));
+    SL_GO(api_items("columns", o.columns, o.columns ? o.column_count : 0));
+    SL_GO(api_items("partitions", o.partitions, o.partitions ? o.partition_count : 0));
     SL_GO(engine_of(t, &engine));
     SL_GO(import_keys(keys, count, o.key_bytes, &request.keys));
     SL_GO(import_names(o.partitions, o.partition_count, &partitions));

@@ -110,26 +110,31 @@ sl_status output_rows_open(struct ArrowArrayStream *stream, struct output_budget
     return status;
 }
 
-int sluice_output_text(struct ArrowArrayStream *stream, const sluice_output_options *options,
+int sluice_output_text(struct ArrowArrayStream *rows, const sluice_output_options *options,
                        int (*write)(void *, const char *, size_t), void *context, uint64_t *row_count,
                        sluice_error *e)
 {
     sluice_output_options o = {0};
     struct output_sink s = {write, context, {0}};
-    sl_stream *rows = NULL;
+    sl_stream *input = NULL;
     uint64_t count = 0;
     struct output_budget own;
+    sl_status status = API_ARGUMENTS(rows, options);
+    if (!status && !write)
+        status = sl_input("argument `write` is NULL");
+    if (status)
+        return api_drop_stream(rows, status, e);
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    sl_status status = output_rows_open(stream, &own, &rows);
+    status = output_rows_open(rows, &own, &input);
     if (!status && o.format == SLUICE_TEXT_CANONICAL) {
-        status = output_canonical(&s, rows, &own.runtime, &count);
-        rows = NULL;
+        status = output_canonical(&s, input, &own.runtime, &count);
+        input = NULL;
     } else if (!status && o.format == SLUICE_TEXT_TABLE) {
-        status = output_table(&s, rows, &o, &count);
+        status = output_table(&s, input, &o, &count);
     } else if (!status) {
-        status = write_batches(&s, rows, o.format, &count);
+        status = write_batches(&s, input, o.format, &count);
     }
-    sl_stream_close(rows);
+    sl_stream_close(input);
     if (!status && o.format == SLUICE_TEXT_COUNT)
         status = sl_buf_printf(&s.buf, "%" PRIu64 "\n", count);
     if (!status)

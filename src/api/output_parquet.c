@@ -33,29 +33,32 @@ static sl_status write_parquet(sl_output *output, sl_stream *rows, const sl_runt
     return SL_OK;
 }
 
-int sluice_output_parquet(struct ArrowArrayStream *stream, const char *path, uint64_t *row_count,
+int sluice_output_parquet(struct ArrowArrayStream *rows, const char *path, uint64_t *row_count,
                           sluice_error *e)
 {
     sl_storage *storage = NULL;
     sl_output *output = NULL;
-    sl_stream *rows = NULL;
+    sl_stream *input = NULL;
     char *inside = NULL;
     uint64_t count = 0;
     struct output_budget own;
-    sl_status status = output_rows_open(stream, &own, &rows);
+    sl_status status = API_ARGUMENTS(rows, path);
+    if (status)
+        return api_drop_stream(rows, status, e);
+    status = output_rows_open(rows, &own, &input);
     if (!status)
         status = sl_storage_for_uri(path, &storage, &inside);
     if (!status)
         status = sl_storage_create(storage, inside, &output);
     if (!status)
-        status = write_parquet(output, rows, &own.runtime, &count);
+        status = write_parquet(output, input, &own.runtime, &count);
     if (!status) {
         status = sl_output_finish(output);
         output = NULL;
     }
     if (output)
         sl_output_abort(output);
-    sl_stream_close(rows);
+    sl_stream_close(input);
     sl_storage_free(storage);
     sl_free(inside);
     if (!status && row_count)

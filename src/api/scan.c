@@ -16,6 +16,7 @@ struct sluice_scan {
 
 int sluice_scan_new(sluice_table *t, sluice_scan **out, sluice_error *e)
 {
+    API_REQUIRE(t, out);
     sluice_scan *s = sl_calloc(1, sizeof *s);
     if (!s)
         return api_result(sl_nomem(), e);
@@ -39,8 +40,9 @@ void sluice_scan_free(sluice_scan *s)
 
 int sluice_scan_columns(sluice_scan *s, const char *const *names, size_t count, sluice_error *e)
 {
+    API_REQUIRE(s);
     sl_strings columns = {0};
-    sl_status status = SL_OK;
+    sl_status status = api_items("names", names, count);
     for (size_t i = 0; i < count && !status; i++)
         status = sl_strings_add(&columns, names[i]);
     if (status) {
@@ -65,11 +67,13 @@ static int set_text(char **member, const char *text, sluice_error *e)
 
 int sluice_scan_where(sluice_scan *s, const char *expression, sluice_error *e)
 {
+    API_REQUIRE(s, expression);
     return set_text(&s->where, expression, e);
 }
 
 int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e)
 {
+    API_REQUIRE(s, instant);
     char parsed[SL_INSTANT_BYTES];
     sl_status status = sl_instant_parse(instant, parsed);
     return status ? api_result(status, e) : set_text(&s->as_of, parsed, e);
@@ -77,12 +81,14 @@ int sluice_scan_as_of(sluice_scan *s, const char *instant, sluice_error *e)
 
 int sluice_scan_read_optimized(sluice_scan *s, sluice_error *e)
 {
+    API_REQUIRE(s);
     s->read_optimized = true;
     return api_result(SL_OK, e);
 }
 
 int sluice_scan_limit(sluice_scan *s, int64_t rows, sluice_error *e)
 {
+    API_REQUIRE(s);
     if (rows < 0)
         return api_result(sl_input("a limit of %" PRId64 " rows", rows), e);
     s->limit = rows;
@@ -142,12 +148,13 @@ static sl_status scan_rows_open(sluice_scan *s, sl_stream **out)
     return SL_OK;
 }
 
-int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *out, sluice_error *e)
+int sluice_scan_stream(sluice_scan *s, struct ArrowArrayStream *rows, sluice_error *e)
 {
-    sl_stream *rows;
-    sl_status status = scan_rows_open(s, &rows);
+    API_REQUIRE(s, rows);
+    sl_stream *found;
+    sl_status status = scan_rows_open(s, &found);
     if (!status)
-        status = api_export_stream(rows, s->owner->budget.limit, out);
+        status = api_export_stream(found, s->owner->budget.limit, rows);
     return api_result(sl_context(status, "table %s", s->owner->table->uri), e);
 }
 
@@ -178,4 +185,8 @@ void api_read_stats(const sl_read_stats *r, sluice_scan_stats *out)
     memcpy(out, &full, out->size < sizeof full ? out->size : sizeof full);
 }
 
-void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out) { api_read_stats(&s->stats, out); }
+void sluice_scan_get_stats(const sluice_scan *s, sluice_scan_stats *out)
+{
+    if (s && out)
+        api_read_stats(&s->stats, out);
+}

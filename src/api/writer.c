@@ -57,6 +57,7 @@ sl_status api_operation(enum sluice_operation operation, enum sl_operation *out)
 int sluice_writer_open(sluice_table *t, enum sluice_operation operation, const struct ArrowSchema *input,
                        sluice_writer **out, sluice_error *e)
 {
+    API_REQUIRE(t, input, out);
     enum sl_operation inner;
     sluice_writer *w = sl_calloc(1, sizeof *w);
     sl_status status = w ? api_operation(operation, &inner) : sl_nomem();
@@ -90,7 +91,10 @@ void sluice_writer_close(sluice_writer *w)
 int sluice_writer_append(sluice_writer *w, struct ArrowArray *array, sluice_error *e)
 {
     sl_batch *batch;
-    sl_status status = sl_arrow_import_batch(array, &w->layout, w->input, &batch);
+    sl_status status = API_ARGUMENTS(w, array);
+    if (status)
+        return api_drop_array(array, status, e);
+    status = sl_arrow_import_batch(array, &w->layout, w->input, &batch);
     if (!status) {
         status = sl_writer_append(w->writer, batch);
         sl_batch_unref(batch);
@@ -104,33 +108,44 @@ static sl_status append_batch(void *context, sl_batch *batch)
     return sl_writer_append(w->writer, batch);
 }
 
-int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *stream, sluice_error *e)
+int sluice_writer_append_stream(sluice_writer *w, struct ArrowArrayStream *rows, sluice_error *e)
 {
-    sl_stream *rows = NULL;
-    sl_status status = sl_input_arrow_stream(stream, NULL, NULL, &rows);
-    if (!status && !sl_type_equal(rows->schema, w->input)) {
-        sl_stream *raw = rows;
-        rows = NULL;
-        status = sl_input_conform(raw, w->input, "input", NULL, &rows);
+    sl_stream *input = NULL;
+    sl_status status = API_ARGUMENTS(w, rows);
+    if (status)
+        return api_drop_stream(rows, status, e);
+    status = sl_input_arrow_stream(rows, NULL, NULL, &input);
+    if (!status && !sl_type_equal(input->schema, w->input)) {
+        sl_stream *raw = input;
+        input = NULL;
+        status = sl_input_conform(raw, w->input, "input", NULL, &input);
     }
     if (!status)
-        status = sl_stream_drain(rows, NULL, append_batch, w);
-    sl_stream_close(rows);
+        status = sl_stream_drain(input, NULL, append_batch, w);
+    sl_stream_close(input);
     return api_result(sl_context(status, "table %s", w->owner->table->uri), e);
 }
 
 int sluice_writer_flush(sluice_writer *w, sluice_error *e)
 {
+    API_REQUIRE(w);
     return api_result(sl_context(sl_writer_flush(w->writer), "table %s", w->owner->table->uri), e);
 }
 
 void sluice_writer_waiting(const sluice_writer *w, uint64_t *rows, uint64_t *bytes)
 {
-    sl_writer_waiting(w->writer, rows, bytes);
+    uint64_t waiting_rows = 0, waiting_bytes = 0;
+    if (w)
+        sl_writer_waiting(w->writer, &waiting_rows, &waiting_bytes);
+    if (rows)
+        *rows = waiting_rows;
+    if (bytes)
+        *bytes = waiting_bytes;
 }
 
 int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_error *e)
 {
+    API_REQUIRE(w);
     struct sl_write_result result;
     sl_status status = sl_writer_commit(w->writer, &result);
     if (!status)
@@ -141,8 +156,11 @@ int sluice_writer_commit(sluice_writer *w, sluice_commit_info *info, sluice_erro
 int sluice_table_delete_partitions(sluice_table *t, const char *const *partitions, size_t count,
                                    sluice_commit_info *info, sluice_error *e)
 {
+    API_REQUIRE(t);
     struct sl_write_result result;
-    sl_status status = sl_delete_partitions(t->table, partitions, count, &result);
+    sl_status status = api_items("partitions", partitions, count);
+    if (!status)
+        status = sl_delete_partitions(t->table, partitions, count, &result);
     if (!status)
         api_committed(t, &result, info);
     return api_result(sl_context(status, "table %s", t->table->uri), e);

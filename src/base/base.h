@@ -208,6 +208,9 @@ uint64_t sl_xxh64(const void *data, size_t len);                /* XXH64, seed 0
 /* Length of the valid UTF-8 prefix; == len when all of it is valid (no surrogates, no overlong forms, <=
  * U+10FFFF). */
 size_t sl_utf8_valid_prefix(const void *data, size_t len);
+/* Where a text that goes on behind `at` may be cut, there or before: not inside of a character, which would be no text to who
+ * hands it on. */
+size_t sl_utf8_cut(const char *text, size_t at);
 /* Next code point at *pos (which must start a valid sequence); moves *pos past it. */
 uint32_t sl_utf8_next(const uint8_t *data, size_t len, size_t *pos);
 /* Order of Java's String.compareTo: by UTF-16 code unit (spec/write-path.md 4.1). */

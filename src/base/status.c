@@ -22,15 +22,6 @@ static struct sl_error no_memory = {SL_E_MEMORY, true, -1, NULL, no_memory_messa
 
 sl_status sl_nomem(void) { return &no_memory; }
 
-/* Where a text of UTF-8 may be cut at or before `at`: not inside a character, which would be no text to who hands it on. */
-static size_t cut_before(const char *text, size_t at)
-{
-    size_t cut = at;
-    while (cut > 0 && at - cut < 4 && ((unsigned char)text[cut] & 0xC0) == 0x80)
-        cut--;
-    return cut;
-}
-
 /* Formats at most MESSAGE_MAX - 1 bytes; "..." marks a cut. NULL when out of memory. */
 static char *format_bounded(const char *format, va_list args)
 {
@@ -40,7 +31,7 @@ static char *format_bounded(const char *format, va_list args)
         text[0] = 0;
         len = 0;
     } else if ((size_t)len >= sizeof text) {
-        size_t cut = cut_before(text, sizeof text - 4);
+        size_t cut = sl_utf8_cut(text, sizeof text - 4);
         memcpy(text + cut, "...", 4);
         len = (int)cut + 3;
     }

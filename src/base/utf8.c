@@ -56,6 +56,14 @@ size_t sl_utf8_valid_prefix(const void *data, size_t len)
     return len;
 }
 
+size_t sl_utf8_cut(const char *text, size_t at)
+{
+    size_t cut = at;
+    while (cut > 0 && at - cut < 4 && ((unsigned char)text[cut] & 0xC0) == 0x80)
+        cut--;
+    return cut;
+}
+
 uint32_t sl_utf8_next(const uint8_t *data, size_t len, size_t *pos)
 {
     const uint8_t *p = data + *pos;

@@ -86,6 +86,7 @@ static sl_status partitions_grow(struct router *r)
 }
 
 #define FOLDER_BYTES_MAX 255 /* of a name, on every file system that a table may lie on */
+#define SHOWN_BYTES      40  /* of a longer one */
 
 /* A path becomes folders: what the file system would take for something else is refused. */
 static sl_status check_path(const char *path, size_t len)
@@ -105,8 +106,8 @@ static sl_status check_path(const char *path, size_t len)
                 sl_input("partition path \"%.*s\" is no usable folder", (int)len, path),
                 "hoodie.datasource.write.partitionpath.urlencode=true at create escapes / in values");
         if (n > FOLDER_BYTES_MAX)
-            return sl_input("a partition path whose folder \"%.40s...\" would have a name of %zu bytes", part,
-                            n);
+            return sl_input("a partition path whose folder \"%.*s...\" would have a name of %zu bytes",
+                            (int)sl_utf8_cut(part, SHOWN_BYTES), part, n);
         start += n + 1;
     }
     return SL_OK;

@@ -5,6 +5,7 @@
  */
 #include "engine_support.h"
 #include "service/service.h"
+#include "write/write_int.h"
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -723,6 +724,40 @@ static void refused_rows_leave_nothing(void **state)
     sluice_table_close(t);
 }
 
+static void check_is_text(const char *message)
+{
+    assert_int_equal(sl_utf8_valid_prefix(message, strlen(message)), strlen(message));
+}
+
+/* Long values are cut between their characters: who puts a message into JSON (--reject) or reads it in Python fails on half ones. */
+static void messages_are_text(void **state)
+{
+    (void)state;
+    for (size_t before = 0; before < 3; before++) {
+        char value[3000] = "xx";
+        const sl_type *string;
+        sl_builder *b;
+        sl_array *paths;
+        sluice_error e;
+        for (size_t at = before; at + 3 < sizeof value; at += 3)
+            memcpy(value + at, "\xe6\xbc\xa2", 4);
+        ok(sl_type_new(SL_STRING, &string));
+        ok(sl_builder_new(string, &b));
+        ok(sl_builder_bytes(b, value, strlen(value)));
+        ok(sl_builder_finish(b, &paths));
+        sl_status refusal = partition_paths_check(paths);
+        assert_int_equal(sl_status_code(refusal), SL_E_INPUT);
+        check_is_text(sl_status_message(refusal));
+        assert_int_equal(sluice_setting_check(value, "1", &e), SLUICE_E_INPUT);
+        assert_in_range(strlen(e.message), sizeof e.message - 4, sizeof e.message - 1);
+        check_is_text(e.message);
+        sl_status_free(refusal);
+        sl_array_unref(paths);
+        sl_builder_free(b);
+        sl_type_unref(string);
+    }
+}
+
 /* Setting nulls for what is missing is no help against a column of another type. */
 static void hints_fit_their_errors(void **state)
 {
@@ -814,6 +849,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_busy_table_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_writer_commits_often, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_rows_leave_nothing, set_up, tear_down),
+        cmocka_unit_test(messages_are_text),
         cmocka_unit_test_setup_teardown(hints_fit_their_errors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays_in_the_budget, set_up, tear_down),
     };

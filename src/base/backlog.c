@@ -1,5 +1,6 @@
 /*
- * Work that nobody waits for until the end. One thread takes it in the order it came, and starts with the first of it. Where
+ * Work that nobody waits for until the end, and that itself waits, for the disk: many threads take it, whatever the number of
+ * cores, since a file system makes durable together what is asked for at the same time. They start as they are needed. Where
  * there is no thread, or enough waits already, the caller does the work itself and at once, so that what waits (open files)
  * has a bound; and who waits for the rest does his share of it. So no work may rely on what was added before it.
  */
@@ -7,6 +8,7 @@
 #include <pthread.h>
 
 #define WAITING_MAX 8
+#define THREADS_MAX 16
 
 struct job {
     sl_status (*work)(void *context);
@@ -17,8 +19,9 @@ struct sl_backlog {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t added;  /* or stop */
     pthread_cond_t idle;   /* nothing waits or is being done */
-    pthread_t thread;
-    bool started, stop;
+    pthread_t threads[THREADS_MAX];
+    size_t started, resting; /* threads; those that rest wait for `added` */
+    bool stop;
     unsigned busy;                   /* with what no longer waits */
     struct job waiting[WAITING_MAX]; /* a ring */
     size_t first, count;
@@ -65,20 +68,30 @@ static void *work_off(void *argument)
     sl_backlog *b = argument;
     pthread_mutex_lock(&b->mutex);
     while (b->count > 0 || !b->stop) {
-        if (b->count > 0)
+        if (b->count > 0) {
             do_next(b);
-        else
-            pthread_cond_wait(&b->added, &b->mutex);
+            continue;
+        }
+        b->resting++;
+        pthread_cond_wait(&b->added, &b->mutex);
+        b->resting--;
     }
     pthread_mutex_unlock(&b->mutex);
     return NULL;
 }
 
+/* With the mutex held: one more thread, unless there are enough for one more that waits. */
+static void start_thread(sl_backlog *b)
+{
+    if (b->resting <= b->count && b->started < THREADS_MAX &&
+        pthread_create(&b->threads[b->started], NULL, work_off, b) == 0)
+        b->started++;
+}
+
 void sl_backlog_add(sl_backlog *b, sl_status (*work)(void *context), void *context)
 {
     pthread_mutex_lock(&b->mutex);
-    if (!b->started)
-        b->started = pthread_create(&b->thread, NULL, work_off, b) == 0;
+    start_thread(b);
     bool waits = b->started && b->count < WAITING_MAX;
     if (waits) {
         b->waiting[(b->first + b->count++) % WAITING_MAX] = (struct job){work, context};
@@ -114,10 +127,10 @@ void sl_backlog_free(sl_backlog *b)
         return;
     pthread_mutex_lock(&b->mutex);
     b->stop = true;
-    pthread_cond_signal(&b->added);
+    pthread_cond_broadcast(&b->added);
     pthread_mutex_unlock(&b->mutex);
-    if (b->started)
-        pthread_join(b->thread, NULL);
+    for (size_t i = 0; i < b->started; i++)
+        pthread_join(b->threads[i], NULL);
     sl_status_free(b->failure);
     pthread_cond_destroy(&b->idle);
     pthread_cond_destroy(&b->added);

@@ -184,6 +184,8 @@ SL_MUST_USE sl_status sl_strings_split(sl_strings *list, const char *text,
 SL_MUST_USE sl_status sl_strings_add_once(sl_strings *list, const char *s); /* unless it is there */
 bool sl_strings_contain(const sl_strings *list, const char *s);
 void sl_strings_sort(sl_strings *list); /* by bytes */
+void sl_strings_sort_unique(sl_strings *list); /* and each once */
+bool sl_strings_find(const sl_strings *sorted, const char *s); /* as sl_strings_contain, of a sorted list */
 void sl_strings_free(sl_strings *list);
 
 /* The memory budget that buffers, hash tables and caches of one operation share. Thread-safe. */

@@ -67,6 +67,24 @@ void sl_strings_sort(sl_strings *list)
         qsort(list->items, list->count, sizeof *list->items, compare_items);
 }
 
+void sl_strings_sort_unique(sl_strings *list)
+{
+    size_t kept = 0;
+    sl_strings_sort(list);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept && strcmp(list->items[kept - 1], list->items[i]) == 0)
+            sl_free(list->items[i]);
+        else
+            list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
+}
+
+bool sl_strings_find(const sl_strings *sorted, const char *s)
+{
+    return sorted->count && bsearch(&s, sorted->items, sorted->count, sizeof *sorted->items, compare_items);
+}
+
 void sl_strings_free(sl_strings *list)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -18,7 +18,7 @@ static sl_status add_parent(const char *path, sl_strings *unsynced)
 {
     char *parent;
     SL_TRY(path_parent(path, &parent));
-    sl_status status = sl_strings_add_once(unsynced, parent);
+    sl_status status = sl_strings_add(unsynced, parent);
     sl_free(parent);
     return status;
 }

@@ -76,7 +76,7 @@ SL_MUST_USE sl_status local_close_written(int fd, const char *path, sl_status st
 SL_MUST_USE sl_status local_sync_folder(const char *folder);
 SL_MUST_USE sl_status local_sync_parent(const char *path);
 /* Makes a folder and its parents, durably. With `unsynced`, the folders whose names are still to be made durable are
- * added there instead (each once). */
+ * added there instead. */
 SL_MUST_USE sl_status local_make_dir(const char *path, sl_strings *unsynced);
 SL_MUST_USE sl_status local_make_parent(const char *path, sl_strings *unsynced);
 /* Removes a stale `.NAME.crc` beside path. */

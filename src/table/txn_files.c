@@ -2,8 +2,8 @@
  * The files of a transaction, from their announcement to when they are durable. What waits for the disk here is done in
  * the background, while tasks sort and encode:
  *
- *   planned files   are announced together: their markers' folders are synced once each
- *   written files   are synced one after the other; the commit waits for them
+ *   planned files   are announced together: their partitions are made at the same time, their markers' folders synced once each
+ *   written files   are synced, many at the same time; the commit waits for them
  *
  * The order that a crash needs stays (spec/timeline.md 9.1): a file is opened when its marker is durable, and named by a
  * commit when it is durable itself.
@@ -16,20 +16,27 @@ struct txn_files {
     const sl_table *table;
     char instant[SL_INSTANT_BYTES];
     sl_backlog *backlog;
+    sl_pool *disk;          /* loops that wait for the disk */
     pthread_mutex_t mutex;  /* guards what follows */
     pthread_cond_t made;    /* plans became fewer */
     size_t plans;           /* given to the backlog and not yet done */
     sl_status plan_failure; /* of the first that failed */
     sl_strings planned;     /* paths below the table; sorted */
-    sl_strings partitions;  /* that have their metadata file and a folder of markers, durable both */
+    sl_strings partitions;  /* that have their metadata file and a folder of markers, durable both; sorted */
 };
+
+/* Partitions made at the same time: not a question of cores, see backlog.c. */
+#define DISK_THREADS 16
 
 sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out)
 {
     struct txn_files *f;
     SL_NEW(f);
     sl_status status = sl_backlog_new(&f->backlog);
+    if (!status)
+        status = sl_pool_new(DISK_THREADS, &f->disk);
     if (status) {
+        sl_backlog_free(f->backlog);
         sl_free(f);
         return status;
     }
@@ -46,6 +53,7 @@ void txn_files_free(struct txn_files *f)
     if (!f)
         return;
     sl_backlog_free(f->backlog);
+    sl_pool_free(f->disk);
     pthread_cond_destroy(&f->made);
     pthread_mutex_destroy(&f->mutex);
     sl_status_free(f->plan_failure);
@@ -58,37 +66,58 @@ sl_status txn_files_wait(struct txn_files *f) { return sl_backlog_wait(f->backlo
 
 /* ---- announcing ---------------------------------------------------------------------------------------- */
 
-static bool partition_is_known(struct txn_files *f, const char *partition)
+/* The partitions of `files` that are not known yet. */
+static sl_status unknown_partitions(struct txn_files *f, const struct sl_planned_file *files, size_t count,
+                                    sl_strings *out)
 {
+    sl_status status = SL_OK;
     pthread_mutex_lock(&f->mutex);
-    bool known = sl_strings_contain(&f->partitions, partition);
+    for (size_t i = 0; i < count && !status; i++)
+        if (!sl_strings_find(&f->partitions, files[i].partition))
+            status = sl_strings_add(out, files[i].partition);
     pthread_mutex_unlock(&f->mutex);
-    return known;
+    sl_strings_sort_unique(out);
+    return status;
 }
 
-static sl_status know_partition(struct txn_files *f, const char *partition)
+static sl_status know_partitions(struct txn_files *f, const sl_strings *partitions)
 {
+    sl_status status = SL_OK;
+    if (partitions->count == 0)
+        return SL_OK;
     pthread_mutex_lock(&f->mutex);
-    sl_status status = sl_strings_add_once(&f->partitions, partition);
+    for (size_t i = 0; i < partitions->count && !status; i++)
+        status = sl_strings_add(&f->partitions, partitions->items[i]);
+    sl_strings_sort_unique(&f->partitions);
     pthread_mutex_unlock(&f->mutex);
     return status;
+}
+
+struct partitions_to_make {
+    const struct txn_files *files;
+    const sl_strings *partitions;
+};
+
+static sl_status make_partition(void *context, size_t index)
+{
+    const struct partitions_to_make *make = context;
+    return partition_make(make->files->table, make->partitions->items[index], make->files->instant);
 }
 
 /* Of a partition's folders the first announcement has to see to it that they are durable. Several may be the first: a folder
  * that another one made just now is there, and may still be lost. */
 static sl_status announce(struct txn_files *f, const struct sl_planned_file *files, size_t count)
 {
-    bool all_known = true;
-    for (size_t i = 0; i < count; i++) {
-        if (partition_is_known(f, files[i].partition))
-            continue;
-        all_known = false;
-        SL_TRY(partition_make(f->table, files[i].partition, f->instant));
-    }
-    SL_TRY(markers_create(f->table, f->instant, files, count, all_known));
-    for (size_t i = 0; i < count && !all_known; i++)
-        SL_TRY(know_partition(f, files[i].partition));
-    return SL_OK;
+    sl_strings unknown = {0};
+    sl_status status = SL_OK;
+    SL_GO(unknown_partitions(f, files, count, &unknown));
+    struct partitions_to_make make = {f, &unknown};
+    SL_GO(sl_pool_for(f->disk, unknown.count, make_partition, &make));
+    SL_GO(markers_create(f->table, f->instant, files, count, unknown.count == 0));
+    status = know_partitions(f, &unknown);
+done:
+    sl_strings_free(&unknown);
+    return status;
 }
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
@@ -185,15 +214,12 @@ sl_status txn_files_plan(struct txn_files *f, const struct sl_planned_file *file
     return status;
 }
 
-static int compare_path(const void *key, const void *item) { return strcmp(key, *(char *const *)item); }
-
 /* *planned false: nobody announced the file. */
 static sl_status wait_for_plan(struct txn_files *f, const char *path, bool *planned)
 {
     sl_status status = SL_OK;
     pthread_mutex_lock(&f->mutex);
-    *planned = f->planned.count && bsearch(path, f->planned.items, f->planned.count, sizeof *f->planned.items,
-                                           compare_path) != NULL;
+    *planned = sl_strings_find(&f->planned, path);
     while (*planned && f->plans > 0)
         pthread_cond_wait(&f->made, &f->mutex);
     if (*planned && f->plan_failure)

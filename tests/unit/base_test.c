@@ -265,7 +265,17 @@ static void test_string_lists(void **state)
     assert_code(sl_strings_add(&list, "x"), SL_E_MEMORY);
     sl_test_fail_allocation(0, false);
     assert_int_equal(list.count, 24);
+    sl_strings_sort_unique(&list);
+    static const char *const sorted[] = {"a", "b", "c c", "more", "\xff"};
+    assert_int_equal(list.count, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(list.items[i], sorted[i]);
+        assert_true(sl_strings_find(&list, sorted[i]));
+    }
+    assert_false(sl_strings_find(&list, "mor"));
     sl_strings_free(&list);
+    assert_false(sl_strings_find(&list, "a"));
+    sl_strings_sort_unique(&list);
     assert_null(sl_strings_split(&list, "", ','));
     assert_int_equal(list.count, 0);
 
@@ -881,6 +891,37 @@ static void test_backlog(void **state)
     sl_backlog_free(NULL);
 }
 
+struct gathering {
+    atomic_int present;
+    int wanted;
+};
+
+static sl_status gather(void *context)
+{
+    struct gathering *gathering = context;
+    atomic_fetch_add(&gathering->present, 1);
+    double deadline = sl_monotonic() + 10;
+    while (atomic_load(&gathering->present) < gathering->wanted) {
+        if (sl_monotonic() > deadline)
+            return sl_internal("nobody came");
+        sl_sleep_ms(1);
+    }
+    return SL_OK;
+}
+
+/* Work that waits does not wait for its turn, whatever the number of cores; no more of it than may wait without its caller. */
+static void test_backlog_waits_in_parallel(void **state)
+{
+    (void)state;
+    struct gathering gathering = {.wanted = 8};
+    sl_backlog *backlog;
+    assert_null(sl_backlog_new(&backlog));
+    for (int i = 0; i < gathering.wanted; i++)
+        sl_backlog_add(backlog, gather, &gathering);
+    assert_null(sl_backlog_wait(backlog));
+    sl_backlog_free(backlog);
+}
+
 static void test_pool_without_memory(void **state)
 {
     (void)state;
@@ -924,6 +965,7 @@ int main(void)
         cmocka_unit_test(test_pool_is_parallel),
         cmocka_unit_test(test_pool_is_helped),
         cmocka_unit_test(test_backlog),
+        cmocka_unit_test(test_backlog_waits_in_parallel),
         cmocka_unit_test(test_pool_without_memory),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

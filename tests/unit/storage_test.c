@@ -385,12 +385,12 @@ static void test_empty_files_are_durable(void **state)
     assert_int_equal(mkdir(top, 0777) | mkdir(in_root("top/a"), 0777), 0);
     synced = notes;
     assert_fine(sl_storage_create_empty(local, first, 1, NULL)); /* makes b */
-    assert_synced("top/a/b\ntop/a\n");
+    assert_synced("top/a\ntop/a/b\n");
     assert_fine(sl_storage_create_empty(local, second, 1, NULL));
     assert_synced("top/a/b\n");
     assert_fine(sl_storage_delete(local, one));
     assert_fine(sl_storage_create_empty(local, first, 1, top));
-    assert_synced("top/a/b\ntop/a\ntop\n");
+    assert_synced("top\ntop/a\ntop/a/b\n");
     synced = NULL;
 }
 
@@ -407,6 +407,29 @@ static void test_create_empty(void **state)
         assert_content(paths[i], "");
     assert_code(sl_storage_create_empty(local, again, 1, NULL), SL_E_EXISTS);
     assert_fine(sl_storage_create_empty(local, paths, 0, NULL));
+}
+
+/* So many that they are made at the same time; one that is there is found among them. */
+static void test_create_many_empty(void **state)
+{
+    (void)state;
+    enum { FILES = 60 };
+    static char names[FILES][1000];
+    char *paths[FILES], top[1000];
+    for (int i = 0; i < FILES; i++) {
+        char name[50];
+        snprintf(name, sizeof name, "many/%d/%d/file%d", i % 3, i % 15, i);
+        snprintf(names[i], sizeof names[i], "%s", in_root(name));
+        paths[i] = names[i];
+    }
+    snprintf(top, sizeof top, "%s", in_root("many"));
+    assert_fine(sl_storage_create_empty(local, paths, FILES, top));
+    for (int i = 0; i < FILES; i++) {
+        assert_content(paths[i], "");
+        if (i != 33)
+            assert_fine(sl_storage_delete(local, paths[i]));
+    }
+    assert_code(sl_storage_create_empty(local, paths, FILES, top), SL_E_EXISTS);
 }
 
 static void test_replace(void **state)
@@ -879,6 +902,7 @@ int main(void)
         cmocka_unit_test(test_create_if_absent),
         cmocka_unit_test(test_create_without_memory),
         cmocka_unit_test(test_create_empty),
+        cmocka_unit_test(test_create_many_empty),
         cmocka_unit_test(test_empty_files_are_durable),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_one_process_wins),

@@ -239,6 +239,21 @@ bool sl_properties_true(const sl_properties *p, const char *key, bool fallback)
                  : fallback;
 }
 
+static bool strings_equal(const sl_strings *a, const sl_strings *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
+}
+
+bool sl_properties_equal(const sl_properties *a, const sl_properties *b)
+{
+    return strings_equal(&a->keys, &b->keys) && strings_equal(&a->values, &b->values);
+}
+
 static void remove_at(sl_strings *list, size_t i)
 {
     sl_free(list->items[i]);

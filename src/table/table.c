@@ -236,6 +236,7 @@ sl_status table_interpret(sl_table *t)
     const sl_properties *p = &t->properties;
     const char *version = sl_properties_get_or(p, "hoodie.table.version", "9");
     int64_t number;
+    t->interpreted = false;
     if (!parse_int(version, &number) || number < 0 || number > INT_MAX)
         return sl_corrupt("hoodie.table.version is \"%s\"", version);
     t->version = (int)number;
@@ -251,7 +252,9 @@ sl_status table_interpret(sl_table *t)
     SL_TRY(interpret_layout(t));
     SL_TRY(interpret_merge(t));
     SL_TRY(interpret_keys(t));
-    return interpret_buckets(t);
+    SL_TRY(interpret_buckets(t));
+    t->interpreted = true;
+    return SL_OK;
 }
 
 static sl_status table_load(sl_table *t, const char *path, const sl_properties *options)

@@ -29,6 +29,7 @@ SL_MUST_USE sl_status sl_properties_text(const sl_properties *p, const char *com
 const char *sl_properties_get(const sl_properties *p, const char *key); /* NULL when absent */
 const char *sl_properties_get_or(const sl_properties *p, const char *key, const char *fallback);
 bool sl_properties_true(const sl_properties *p, const char *key, bool fallback);
+bool sl_properties_equal(const sl_properties *a, const sl_properties *b); /* in the same order */
 SL_MUST_USE sl_status sl_properties_set(sl_properties *p, const char *key,
                                         const char *value); /* value NULL: removes */
 void sl_properties_free(sl_properties *p);
@@ -59,6 +60,7 @@ typedef struct sl_table {
     enum sl_layout layout;
     enum sl_table_merge merge;
     struct sl_keygen keygen;
+    bool interpreted;    /* all below is what the properties say */
     bool keygen_known;   /* false: keys and partition paths come from a generator that we cannot run */
     sl_strings ordering; /* ordering fields; empty under commit time */
     bool utc;            /* zone of the timeline */

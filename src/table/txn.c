@@ -62,9 +62,14 @@ sl_status table_reload(sl_table *table)
 {
     sl_properties fresh;
     SL_TRY(properties_load(table->storage, table->path, &fresh));
-    sl_properties_free(&table->properties);
-    table->properties = fresh;
-    SL_TRY(table_interpret(table));
+    /* Streams of the handle go on in threads of the pool and look at what they know of the table. */
+    if (table->interpreted && sl_properties_equal(&fresh, &table->properties)) {
+        sl_properties_free(&fresh);
+    } else {
+        sl_properties_free(&table->properties);
+        table->properties = fresh;
+        SL_TRY(table_interpret(table));
+    }
     return sl_table_check_writable(table);
 }
 

@@ -181,6 +181,36 @@ static void test_writer_and_job_alone(void **state)
     sl_batch_unref(rows);
 }
 
+/* One thread reads a stream, whose work the table's threads do, and commits in between by the same handle. */
+static void test_commit_while_streaming(void **state)
+{
+    char wide[280];
+    struct ArrowArrayStream rows;
+    struct ArrowArray first;
+    sluice_table *t;
+    sluice_scan *s;
+    sluice_commit_info info;
+    sluice_error e;
+    sl_batch *all = make_rows(ROWS / 5), *few = make_rows(10);
+    (void)state;
+    snprintf(wide, sizeof wide, "%s/wide", folder);
+    create_table(wide, all->schema, lsm_options("k", PAIRS("hoodie.bucket.index.num.buckets", "32")));
+    OK(sluice_table_open(wide, (const char *const[]){"sluice.threads", "3", NULL}, &t, &e));
+    OK(write_batch(t, SLUICE_UPSERT, all, &info, &e));
+    OK(write_batch(t, SLUICE_UPSERT, few, &info, &e));
+    OK(sluice_scan_new(t, &s, &e));
+    OK(sluice_scan_stream(s, &rows, &e));
+    assert_int_equal(rows.get_next(&rows, &first), 0);
+    OK(write_batch(t, SLUICE_UPSERT, few, &info, &e));
+    assert_int_equal(first.length + rows_left(&rows), ROWS / 5);
+    first.release(&first);
+    rows.release(&rows);
+    sluice_scan_free(s);
+    sluice_table_close(t);
+    sl_batch_unref(all);
+    sl_batch_unref(few);
+}
+
 static void test_released_before(void **state)
 {
     struct ArrowArrayStream rows = orphan_stream();
@@ -209,9 +239,10 @@ static void test_released_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream_alone),         cmocka_unit_test(test_arrays_alone),
-        cmocka_unit_test(test_lookup_alone),         cmocka_unit_test(test_stream_into_text),
-        cmocka_unit_test(test_writer_and_job_alone), cmocka_unit_test(test_released_before),
+        cmocka_unit_test(test_stream_alone),           cmocka_unit_test(test_arrays_alone),
+        cmocka_unit_test(test_lookup_alone),           cmocka_unit_test(test_stream_into_text),
+        cmocka_unit_test(test_writer_and_job_alone),   cmocka_unit_test(test_released_before),
+        cmocka_unit_test(test_commit_while_streaming),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

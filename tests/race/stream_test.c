@@ -40,7 +40,7 @@
 
 static double seconds;
 static uint64_t seed;
-static char folder[64], table_path[96], ends_path[96];
+static char folder[200], table_path[220], ends_path[220];
 
 /* ---- time, chance, processes --------------------------------------------------------------------------------- */
 
@@ -497,7 +497,8 @@ static int set_up(void **state)
     struct ArrowSchema schema;
     sluice_error e;
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/sluice_stream_XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/sluice_stream_XXXXXX", tmp && *tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(folder));
     snprintf(table_path, sizeof table_path, "%s/t", folder);
     snprintf(ends_path, sizeof ends_path, "%s/ends", folder);
@@ -509,7 +510,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    char command[128];
+    char command[300];
     (void)state;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command);

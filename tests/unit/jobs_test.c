@@ -16,12 +16,13 @@
 #define TASKS 3
 #define ROWS  1000
 
-static char folder[64], table_path[96];
+static char folder[200], table_path[220];
 
 static int set_up(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/sluice_jobs_XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/sluice_jobs_XXXXXX", tmp && *tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(folder));
     snprintf(table_path, sizeof table_path, "%s/t", folder);
     return 0;
@@ -30,7 +31,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char command[128];
+    char command[300];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command);
 }
@@ -579,7 +580,7 @@ static void late_release(struct ArrowArrayStream *s)
 /* Files of the table's partitions. */
 static size_t files(void)
 {
-    char command[200], line[16] = "";
+    char command[400], line[16] = "";
     snprintf(command, sizeof command, "find %s -type f -not -path '*/.hoodie/*' | wc -l", table_path);
     FILE *f = popen(command, "r");
     assert_non_null(f);
@@ -626,7 +627,7 @@ static void test_other_table(void **state)
     sluice_error e;
     sluice_job *j;
     size_t bytes;
-    char other[128];
+    char other[220];
     struct ArrowSchema schema;
     struct ArrowArrayStream stream;
     sluice_table *t = make_table("default");

@@ -214,7 +214,7 @@ static const struct sl_setting settings[] = {
      "sorted by it, "
      "default in others",
      false, NULL},
-    {"sluice.parquet.page.rows", SL_SETTING_INT, "10000",
+    {"sluice.parquet.page.rows", SL_SETTING_INT, "8192",
      "most rows of a page: the pages of all columns begin together at its multiples", false, NULL},
     {"sluice.scan.pruning", SL_SETTING_BOOL, "true",
      "leave out rows by statistics before they are read; false is for comparing", false, NULL},

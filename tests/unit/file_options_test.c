@@ -118,6 +118,36 @@ static const char *create_refusal(const char *schema_text, bool force)
     return code ? message : NULL;
 }
 
+/* `sluice config list` tells the truth: what it calls a default makes no difference where it is given. */
+static void listed_defaults_are_those(void **state)
+{
+    (void)state;
+    struct test_table t = table_created("id string not null, t double", lsm_table);
+    size_t count, given = 0;
+    const struct sl_setting *settings = sl_settings(&count);
+    const sl_type *data, *rows;
+    struct file_options before, after;
+    OK(sl_schema_parse("id string not null, t double", &data));
+    OK(sl_schema_with_meta(data, &rows));
+    OK(file_options_load(t.table, rows, &before));
+    for (size_t i = 0; i < count; i++)
+        if (strstr(settings[i].key, ".parquet.") && *settings[i].fallback) {
+            OK(sl_properties_set(&t.table->options, settings[i].key, settings[i].fallback));
+            given++;
+        }
+    assert_true(given > 8);
+    OK(file_options_load(t.table, rows, &after));
+    assert_int_equal(after.parquet.page_rows, before.parquet.page_rows);
+    assert_int_equal(after.parquet.page_bytes, before.parquet.page_bytes);
+    assert_int_equal(after.parquet.row_group_bytes, before.parquet.row_group_bytes);
+    assert_int_equal(after.parquet.codec, before.parquet.codec);
+    assert_int_equal(after.parquet.level, before.parquet.level);
+    assert_int_equal(after.parquet.encoding, before.parquet.encoding);
+    sl_type_unref(data);
+    sl_type_unref(rows);
+    table_gone(&t);
+}
+
 static void types_are_refused_unless_forced(void **state)
 {
     (void)state;
@@ -133,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_become_options),
+        cmocka_unit_test(listed_defaults_are_those),
         cmocka_unit_test(types_are_refused_unless_forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

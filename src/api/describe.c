@@ -266,8 +266,12 @@ sl_status describe_timeline(const sl_table *table, json_t **out)
     for (size_t i = 0; i < timeline.count && !status; i++) {
         json_t *entry;
         status = instant_json(table, &timeline.instants[i], &entry);
-        if (!status)
+        if (!status) {
             status = sl_json_append(array, entry);
+        } else if (sl_status_code(status) == SL_E_NOT_FOUND) {
+            sl_status_free(status); /* rolled back or archived since the list was made */
+            status = SL_OK;
+        }
     }
     sl_timeline_free(&timeline);
     if (status)

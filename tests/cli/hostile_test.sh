@@ -130,6 +130,13 @@ done
 run 0 'the right bucket count' "$SLUICE" upsert foreign many.csv -c hoodie.index.type=BUCKET -c hoodie.bucket.index.num.buckets=2
 count_is foreign 200
 
+# ---- instants that go while the timeline is read ----
+
+ln -s nowhere t/.hoodie/timeline/20990101000000000_20990101000000001.commit
+run 0 'an instant that is listed and then gone' "$SLUICE" timeline t --json
+cmp -s timeline.before "$out" || wrong 'the timeline has changed'
+rm t/.hoodie/timeline/20990101000000000_20990101000000001.commit
+
 # ---- files ----
 
 run 1 'no such input' "$SLUICE" upsert t nowhere.csv

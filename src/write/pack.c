@@ -20,7 +20,7 @@ static sl_status read_limits(const struct flush *flush, struct limits *out)
     SL_TRY(sl_table_setting_bytes(flush->table, "hoodie.parquet.small.file.limit", 100 << 20, &out->small));
     SL_TRY(sl_table_setting_bytes(flush->table, "hoodie.parquet.max.file.size", 120 << 20, &out->max));
     SL_TRY(sl_table_setting_int(flush->table, "hoodie.merge.small.file.group.candidates.limit", 1, &files));
-    SL_TRY(record_size_estimate(flush->table, &flush->view->timeline, &out->record_bytes));
+    out->record_bytes = flush->record_bytes;
     out->files_max = flush->table->type == SL_MERGE_ON_READ ? (size_t)files : SIZE_MAX;
     return SL_OK;
 }

@@ -133,6 +133,8 @@ sl_status unbucketed_flush(struct flush *flush, struct router *router)
     SL_TRY(refuse_bucket_groups(flush));
     if (flush->operation != SL_OP_BULK_INSERT && !operation_replaces(flush->operation))
         SL_TRY(make_room(router));
+    if (flush->operation == SL_OP_INSERT || flush->operation == SL_OP_UPSERT) /* the ones that pack.c packs */
+        SL_TRY(record_size_estimate(flush->table, &flush->view->timeline, &flush->record_bytes));
     SL_NEW_ARRAY(r.per_group, router->group_count + 1);
     SL_GO(flush_parallel(flush, router->group_count, route_partition, &r));
     SL_GO(collect(&r, &w.targets));

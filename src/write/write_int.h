@@ -151,7 +151,8 @@ struct flush {
     const sl_view *view; /* the newest of `views` */
     sl_view **views;     /* places of groups borrow from them */
     size_t view_count, view_cap;
-    uint64_t groups; /* file groups that got rows */
+    int64_t record_bytes; /* of a stored row, for packing: estimated once, from whole commits */
+    uint64_t groups;      /* file groups that got rows */
     atomic_uint_fast64_t inserted, updated, deleted, rows_written, files, bytes;
 };
 /* `data`: the table's columns after this write. The transaction stays the caller's. flush_free frees what a failed init

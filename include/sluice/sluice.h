@@ -362,7 +362,7 @@ typedef struct sluice_input_options {
         memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
     /* With `reject`: rows that a writer of this table would refuse for their values (empty keys, null ordering values, values
      * that name no partition) are bad rows, too. NULL: they are the writer's business. In any case sluice_table_cancel ends a wait
-     * for standard input or a pipe. Borrowed until the stream is released. */
+     * for standard input or a pipe. */
     const sluice_table *table;
     enum sluice_operation operation;
     double *waited; /* grows by the seconds that standard input or a pipe was waited for; NULL: not counted */

@@ -66,7 +66,8 @@ struct opened {
     void *context;
     char *null_text;
     const sl_type *wanted;
-    const sl_table *table; /* whose writer will take the rows; NULL: unknown */
+    sluice_table *owner;   /* kept open; NULL: unknown */
+    const sl_table *table; /* of it, when its writer's refusals are to be rejected here */
     enum sl_operation operation;
     sl_budget budget;
     sl_runtime runtime;
@@ -114,6 +115,7 @@ static void opened_close(sl_stream *self)
     sl_stream_close(o->rows);
     sl_free(o->null_text);
     sl_type_unref(o->wanted);
+    sluice_table_close(o->owner);
     sl_free(o);
 }
 
@@ -129,8 +131,11 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     o->options.idle_ms = in->idle_ms;
     o->budget.limit = in->memory ? (size_t)in->memory : (size_t)(sl_memory_total() / 4);
     o->runtime.budget = &o->budget;
-    if (in->table)
-        o->runtime.cancel = in->table->runtime.cancel;
+    if (in->table) {
+        o->owner =
+            api_table_ref((sluice_table *)(uintptr_t)in->table); /* but for its users it is only read */
+        o->runtime.cancel = o->owner->runtime.cancel;
+    }
     o->options.runtime = &o->runtime;
     o->options.waited = in->waited;
     o->options.present_only = in->idle_ms > 0;
@@ -148,7 +153,7 @@ static sl_status open_rows(const char *path, const sluice_input_options *in, sl_
     }
     if (in->reject && in->table) {
         SL_GO(api_operation(in->operation, &o->operation));
-        o->table = in->table->table;
+        o->table = o->owner->table;
         o->options.check = check;
         o->options.check_context = o;
     }

@@ -138,6 +138,39 @@ static void test_lookup_alone(void **state)
     rows.release(&rows);
 }
 
+static void count_reject(void *context, const sluice_rejected_row *row)
+{
+    assert_non_null(strstr(row->reason, "record key"));
+    ++*(int *)context;
+}
+
+/* Rows of a file are checked against the table that they are for. */
+static void test_input_alone(void **state)
+{
+    char file[280];
+    struct ArrowArrayStream rows;
+    int rejected = 0;
+    sluice_error e;
+    sluice_table *t = open_table();
+    (void)state;
+    snprintf(file, sizeof file, "%s/rows.csv", folder);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fputs("k,v\na,1\n,2\nb,3\n", f);
+    fclose(f);
+    OK(sluice_input_open(file,
+                         &(sluice_input_options){.size = sizeof(sluice_input_options),
+                                                 .reject = count_reject,
+                                                 .context = &rejected,
+                                                 .table = t,
+                                                 .operation = SLUICE_UPSERT},
+                         &rows, &e));
+    sluice_table_close(t);
+    assert_int_equal(rows_left(&rows), 2);
+    assert_int_equal(rejected, 1);
+    rows.release(&rows);
+}
+
 /* Consumed by the library itself, which looks into streams of its own. */
 static void test_stream_into_text(void **state)
 {
@@ -239,10 +272,10 @@ static void test_released_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream_alone),           cmocka_unit_test(test_arrays_alone),
-        cmocka_unit_test(test_lookup_alone),           cmocka_unit_test(test_stream_into_text),
-        cmocka_unit_test(test_writer_and_job_alone),   cmocka_unit_test(test_released_before),
-        cmocka_unit_test(test_commit_while_streaming),
+        cmocka_unit_test(test_stream_alone),     cmocka_unit_test(test_arrays_alone),
+        cmocka_unit_test(test_lookup_alone),     cmocka_unit_test(test_input_alone),
+        cmocka_unit_test(test_stream_into_text), cmocka_unit_test(test_writer_and_job_alone),
+        cmocka_unit_test(test_released_before),  cmocka_unit_test(test_commit_while_streaming),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

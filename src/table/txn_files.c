@@ -25,7 +25,7 @@ struct txn_files {
     sl_strings partitions;  /* that have their metadata file and a folder of markers, durable both; sorted */
 };
 
-/* Partitions made at the same time: not a question of cores, see backlog.c. */
+/* Partitions made at the same time: not a question of cores, see backlog.c. A few are there sooner than the threads are. */
 #define DISK_THREADS 16
 
 sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out)
@@ -112,7 +112,7 @@ static sl_status announce(struct txn_files *f, const struct sl_planned_file *fil
     sl_status status = SL_OK;
     SL_GO(unknown_partitions(f, files, count, &unknown));
     struct partitions_to_make make = {f, &unknown};
-    SL_GO(sl_pool_for(f->disk, unknown.count, make_partition, &make));
+    SL_GO(sl_pool_for(unknown.count > DISK_THREADS ? f->disk : NULL, unknown.count, make_partition, &make));
     SL_GO(markers_create(f->table, f->instant, files, count, unknown.count == 0));
     status = know_partitions(f, &unknown);
 done:

@@ -358,8 +358,8 @@ typedef struct sluice_input_options {
      * for so many milliseconds, or a signal did, an array without rows. Of `schema` a CSV stream then has the columns
      * that its header names. Parquet and Avro are read to their end first. */
     int64_t idle_ms;
-    uint64_t
-        memory; /* that reading may take, as far as the file's pages allow; 0: a quarter of the machine */
+    /* Bytes that reading may take, as far as the file's pages allow; 0: a quarter of the machine. */
+    uint64_t memory;
     /* With `reject`: rows that a writer of this table would refuse for their values (empty keys, null ordering values, values
      * that name no partition) are bad rows, too. NULL: they are the writer's business. In any case sluice_table_cancel ends a wait
      * for standard input or a pipe. */

@@ -1,14 +1,12 @@
 /*
- * Work that nobody waits for until the end, and that itself waits, for the disk: many threads take it, whatever the number of
- * cores, since a file system makes durable together what is asked for at the same time. They start as they are needed. Where
- * there is no thread, or enough waits already, the caller does the work itself and at once, so that what waits (open files)
+ * Work that nobody waits for until the end, and that itself waits, for the disk: many threads take it (sl_disk_threads),
+ * which start as they are needed. Where there is no thread, or enough waits already, the caller does the work itself and at once, so that what waits (open files)
  * has a bound; and who waits for the rest does his share of it. So no work may rely on what was added before it.
  */
 #include "base/base.h"
 #include <pthread.h>
 
 #define WAITING_MAX 8
-#define THREADS_MAX 16
 
 struct job {
     sl_status (*work)(void *context);
@@ -19,8 +17,8 @@ struct sl_backlog {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t added;  /* or stop */
     pthread_cond_t idle;   /* nothing waits or is being done */
-    pthread_t threads[THREADS_MAX];
-    size_t started, resting; /* threads; those that rest wait for `added` */
+    pthread_t threads[SL_DISK_THREADS_MAX];
+    size_t most, started, resting; /* threads; those that rest wait for `added` */
     bool stop;
     unsigned busy;                   /* with what no longer waits */
     struct job waiting[WAITING_MAX]; /* a ring */
@@ -32,6 +30,7 @@ sl_status sl_backlog_new(sl_backlog **out)
 {
     sl_backlog *b;
     SL_NEW(b);
+    b->most = sl_disk_threads();
     pthread_mutex_init(&b->mutex, NULL);
     pthread_cond_init(&b->added, NULL);
     pthread_cond_init(&b->idle, NULL);
@@ -83,7 +82,7 @@ static void *work_off(void *argument)
 /* With the mutex held: one more thread, unless there are enough for one more that waits. */
 static void start_thread(sl_backlog *b)
 {
-    if (b->resting <= b->count && b->started < THREADS_MAX &&
+    if (b->resting <= b->count && b->started < b->most &&
         pthread_create(&b->threads[b->started], NULL, work_off, b) == 0)
         b->started++;
 }

@@ -183,8 +183,8 @@ SL_MUST_USE sl_status sl_strings_split(sl_strings *list, const char *text,
                                        char separator);                     /* trims, drops empties */
 SL_MUST_USE sl_status sl_strings_add_once(sl_strings *list, const char *s); /* unless it is there */
 bool sl_strings_contain(const sl_strings *list, const char *s);
-void sl_strings_sort(sl_strings *list); /* by bytes */
-void sl_strings_sort_unique(sl_strings *list); /* and each once */
+void sl_strings_sort(sl_strings *list);                        /* by bytes */
+void sl_strings_sort_unique(sl_strings *list);                 /* and each once */
 bool sl_strings_find(const sl_strings *sorted, const char *s); /* as sl_strings_contain, of a sorted list */
 void sl_strings_free(sl_strings *list);
 
@@ -268,6 +268,10 @@ SL_MUST_USE sl_status sl_backlog_wait(sl_backlog *backlog);
 void sl_backlog_free(sl_backlog *backlog); /* waits too; NULL is fine */
 
 unsigned sl_cpu_count(void);
+/* Threads that shall wait for the disk at the same time, SL_DISK_THREADS_MAX at most: not a question of cores, since a file
+ * system makes durable together what is asked for together, but of the files that the process may have open. */
+#define SL_DISK_THREADS_MAX 16
+unsigned sl_disk_threads(void);
 uint64_t sl_memory_total(void); /* bytes of the machine (or of its cgroup, when less) */
 /* Whether loops may use AVX2: the processor has it and SLUICE_SIMD is not "off" in the environment. Asked once per batch. */
 bool sl_cpu_avx2(void);

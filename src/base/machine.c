@@ -1,6 +1,7 @@
 /* What the machine offers, or the cgroup (container) that holds us, when that is less. */
 #include "base/base.h"
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
@@ -44,6 +45,18 @@ unsigned sl_cpu_count(void)
             count = (unsigned)allowed;
     }
     return count;
+}
+
+/* Each has a file open, and the outputs that wait for it are open, too. */
+#define FILES_A_DISK_THREAD 16
+
+unsigned sl_disk_threads(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
+        return SL_DISK_THREADS_MAX;
+    uint64_t fit = (uint64_t)files.rlim_cur / FILES_A_DISK_THREAD;
+    return fit < 1 ? 1 : fit < SL_DISK_THREADS_MAX ? (unsigned)fit : SL_DISK_THREADS_MAX;
 }
 
 uint64_t sl_memory_total(void)

@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-/* Of the files to be made; each waits for the file system, see SYNCS_AT_ONCE. */
+/* Of the files to be made; each waits for the file system. */
 struct empty_files {
     char *const *paths;
     const char *top;
@@ -86,8 +86,8 @@ static sl_status sync_nth(void *context, size_t index)
     return local_sync_folder(files->unsynced.items[index]);
 }
 
-/* File systems make durable together what is asked for at the same time, so more threads than cores are of use. */
-#define SYNCS_AT_ONCE 16
+/* So many are there sooner than threads that make them at the same time. */
+#define FILES_ALONE 16
 
 static sl_status create_and_sync(struct empty_files *files, size_t count, sl_pool *pool)
 {
@@ -101,8 +101,8 @@ sl_status local_create_empty(sl_storage *storage, char *const *paths, size_t cou
     (void)storage;
     struct empty_files files = {.paths = paths, .top = top};
     sl_pool *pool = NULL;
-    if (count > SYNCS_AT_ONCE)
-        SL_TRY(sl_pool_new(SYNCS_AT_ONCE, &pool));
+    if (count > FILES_ALONE)
+        SL_TRY(sl_pool_new(sl_disk_threads(), &pool));
     pthread_mutex_init(&files.mutex, NULL);
     sl_status status = create_and_sync(&files, count, pool);
     pthread_mutex_destroy(&files.mutex);

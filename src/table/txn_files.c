@@ -25,8 +25,8 @@ struct txn_files {
     sl_strings partitions;  /* that have their metadata file and a folder of markers, durable both; sorted */
 };
 
-/* Partitions made at the same time: not a question of cores, see backlog.c. A few are there sooner than the threads are. */
-#define DISK_THREADS 16
+/* So many partitions are there sooner than threads that make them at the same time. */
+#define PARTITIONS_ALONE 16
 
 sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_files **out)
 {
@@ -34,7 +34,7 @@ sl_status txn_files_new(const sl_table *table, const char *instant, struct txn_f
     SL_NEW(f);
     sl_status status = sl_backlog_new(&f->backlog);
     if (!status)
-        status = sl_pool_new(DISK_THREADS, &f->disk);
+        status = sl_pool_new(sl_disk_threads(), &f->disk);
     if (status) {
         sl_backlog_free(f->backlog);
         sl_free(f);
@@ -112,7 +112,8 @@ static sl_status announce(struct txn_files *f, const struct sl_planned_file *fil
     sl_status status = SL_OK;
     SL_GO(unknown_partitions(f, files, count, &unknown));
     struct partitions_to_make make = {f, &unknown};
-    SL_GO(sl_pool_for(unknown.count > DISK_THREADS ? f->disk : NULL, unknown.count, make_partition, &make));
+    SL_GO(
+        sl_pool_for(unknown.count > PARTITIONS_ALONE ? f->disk : NULL, unknown.count, make_partition, &make));
     SL_GO(markers_create(f->table, f->instant, files, count, unknown.count == 0));
     status = know_partitions(f, &unknown);
 done:

@@ -342,6 +342,10 @@ if (ulimit -f 1) 2>/dev/null; then
     err_has '^sluice: upsert: .*File too large'
     count_is many 30000
 fi
+seq 200 | sed 's/.*/{"k":"&","p":"p&"}/' >partitions.jsonl
+also 0 "$SLUICE" create few --schema 'k string, p string' --key k --partition p --layout lsm_tree --buckets 1
+run 0 'more partitions than files may be open (ulimit -n)' sh -c "ulimit -n 16; \"$SLUICE\" upsert few partitions.jsonl"
+count_is few 200
 run 1 '-o where nothing can be written' "$SLUICE" query t -o nowhere/rows.csv
 err_has '^sluice: query: nowhere/rows.csv: No such file or directory$'
 
